@@ -1,0 +1,68 @@
+# make run   the main job on a stream made on the spot     make test   everything CI runs
+# make check lint, types, layers, tests                    make bench  speed against the peers
+PYTHON ?= python3
+VENV   ?= .venv
+BENCH  ?= .venv-bench
+PIP     = -m pip install --quiet --disable-pip-version-check
+SOURCES = src tests benchmarks examples
+
+.PHONY: run test check lint types layers bench venv lock clean
+
+run: $(VENV)/.run
+	$(VENV)/bin/weft demo
+
+test: venv
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+check: lint types layers test
+
+lint: venv
+	$(VENV)/bin/ruff check $(SOURCES)
+	$(VENV)/bin/ruff format --check $(SOURCES)
+
+types: venv
+	$(VENV)/bin/mypy
+
+layers: venv
+	$(VENV)/bin/lint-imports
+
+bench: $(BENCH)/.bench
+	$(BENCH)/bin/python -m benchmarks
+
+venv: $(VENV)/.dev
+
+# Stamps: an environment is made again only when its pins change.
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("weft needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) (once) ..."
+	$(VENV)/bin/python $(PIP) --require-hashes -r requirements/run.txt -r requirements/build.txt
+	$(VENV)/bin/python $(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	@echo "Adding the tools for tests and checks to $(VENV) (once) ..."
+	$(VENV)/bin/python $(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(BENCH)/.bench: requirements/bench.txt pyproject.toml
+	@echo "Setting up $(BENCH) with the peers (once) ..."
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python $(PIP) --require-hashes -r requirements/bench.txt -r requirements/build.txt
+	$(BENCH)/bin/python $(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Versions and hashes only, no addresses.
+COMPILE = $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+          --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
+lock: $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP) uv
+	$(COMPILE) -o requirements/run.txt
+	$(COMPILE) --extra build -c requirements/run.txt -o requirements/build.txt
+	$(COMPILE) --extra dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) --extra bench -c requirements/run.txt -o requirements/bench.txt
+
+clean:
+	rm -rf $(VENV) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis

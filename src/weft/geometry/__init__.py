@@ -1,0 +1,1 @@
+"""The mathematics as pure functions: losses, norms and their duals, step sizes, kernels."""

@@ -1,0 +1,83 @@
+"""Compile a kernel, or run the same text as plain Python.
+
+`@kernel` is Numba's `njit` with the settings every kernel of weft shares: no GIL, NumPy's rules for division by
+zero, and a disk cache. With `WEFT_PLAIN=1` (or `NUMBA_DISABLE_JIT=1`) the decorator hands the function back as it is,
+so that every kernel can be stepped through in a debugger; tests hold both to the same bits.
+
+Numba notices a change in the file of a cached kernel, but not in the helpers that the kernel calls. The cache folder
+therefore carries a digest of all files whose functions are called from kernels elsewhere: this one, `batch`, `pairs`
+and `geometry`.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def _shared_sources() -> list[Path]:
+    here = Path(__file__).parent
+    return [here / "jit.py", here / "batch.py", here / "pairs.py", *sorted((here / "geometry").glob("*.py"))]
+
+
+def _digest() -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for path in _shared_sources():
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _user_cache() -> Path:
+    """The folder for compiled kernels: `WEFT_CACHE`, or the user's cache folder, or a temporary one."""
+    if chosen := os.environ.get("WEFT_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", str(Path.home())))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "weft"
+
+
+def _cache_folder() -> str:
+    name = f"kernels-{_digest()}"
+    for base in (_user_cache(), Path(tempfile.gettempdir()) / f"weft-{os.getuid() if hasattr(os, 'getuid') else 0}"):
+        folder = base / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return str(folder)
+    return tempfile.mkdtemp(prefix="weft-kernels-")
+
+
+if PLAIN:
+
+    def kernel(function: Function) -> Function:
+        """Plain mode: the function itself."""
+        return function
+
+else:
+    import numba
+
+    _FOLDER = _cache_folder()
+
+    def kernel(function: Function) -> Function:
+        """Compile `function` on its first call and keep the machine code on disk."""
+        # The cache reads CACHE_DIR when it is made; other users of Numba in this process keep their own setting.
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = _FOLDER
+        try:
+            compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+        finally:
+            numba.config.CACHE_DIR = before
+        return compiled  # type: ignore[no-any-return]
