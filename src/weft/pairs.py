@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.jit import kernel
+from weft.jit import PLAIN, kernel
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""
@@ -31,17 +31,25 @@ class Pairs(NamedTuple):
     table: Ints  # (size, 2): key or -1, slot; size a power of two, at most half full
 
 
-@kernel
-def _mix(key: int) -> int:
-    """Spread a key over 64 bits (Steele, Lea and Flood 2014, the finaliser of SplitMix64)."""
-    h = np.uint64(key)
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
+if PLAIN:  # NumPy warns where the products below wrap around; only the place of a pair depends on its hash
+
+    def _mix(key: int) -> np.uint64:
+        return np.uint64(hash((int(key),)) & 0x7FFFFFFFFFFFFFFF)
+
+else:
+
+    @kernel
+    def _mix(key: int) -> np.uint64:
+        """Spread a key over 64 bits: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+        h = np.uint64(key)
+        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return h ^ (h >> np.uint64(31))
 
 
+
 @kernel
-def _place(table: Ints, key: int) -> int:
+def _place(table: Ints, key: int) -> np.uint64:
     """The entry of `key`, or the free one where it belongs."""
     mask = np.uint64(table.shape[0] - 1)
     at = _mix(key) & mask
