@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints
+from weft.batch import Batch, Floats, Ints, longest_row, shares_row
 from weft.jit import PLAIN, kernel
 
 DENSE_LIMIT = 1 << 23
@@ -56,6 +56,12 @@ def _place(table: Ints, key: int) -> np.uint64:
     while table[at, 0] != key and table[at, 0] != -1:
         at = (at + np.uint64(1)) & mask
     return at
+
+
+@kernel
+def slot_space(pairs: Pairs, batch: Batch) -> Ints:
+    """Scratch space for the slots of a row; only hashed pairs need any."""
+    return np.empty(longest_row(batch) if pairs.layout[HASHED] else 0, np.int64)
 
 
 @kernel
@@ -146,6 +152,37 @@ def add(
     open_row(pairs, task, batch, row, slots)
     for e in range(end - begin):
         weights[slots[e]] += scale * batch.values[begin + e]
+
+
+@kernel
+def dot_round(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, scores: Floats, slots: Ints) -> None:
+    """scores[i] = w_task(i) . x(i) for the examples lo..hi.
+
+    When all of them show the same row, the loop over features is the outer one: the weights of one feature lie side
+    by side for all tasks if the table is feature-major.
+    """
+    if pairs.layout[HASHED] or not shares_row(batch, lo, hi):
+        for i in range(lo, hi):
+            scores[i] = dot(pairs, weights, batch.task[i], batch, batch.row[i], slots)
+        return
+    for i in range(lo, hi):
+        scores[i] = 0.0
+    begin, end = batch.indptr[batch.row[lo]], batch.indptr[batch.row[lo] + 1]
+    by_task, by_feature = np.uint64(pairs.layout[TASK_STRIDE]), np.uint64(pairs.layout[FEATURE_STRIDE])
+    for e in range(np.uint64(begin), np.uint64(end)):
+        base, value = np.uint64(batch.indices[e]) * by_feature, batch.values[e]
+        for i in range(np.uint64(lo), np.uint64(hi)):
+            scores[i] += weights[base + np.uint64(batch.task[i]) * by_task] * value
+
+
+@kernel
+def add_round(
+    pairs: Pairs, weights: Floats, batch: Batch, examples: Ints, steps: Floats, count: int, slots: Ints
+) -> None:
+    """w_task(i) += steps[a] x(i) for i = examples[a], a < count; steps of 0 are left out by the caller."""
+    for a in range(count):
+        i = examples[a]
+        add(pairs, weights, batch.task[i], batch, batch.row[i], steps[a], slots, False)
 
 
 # --- between kernel calls ----------------------------------------------------------------------------------------
