@@ -155,6 +155,15 @@ def add(
 
 
 @kernel
+def dot_rows(pairs: Pairs, weights: Floats, pooled: bool, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
+    """scores[i] = w . x(i) for the examples lo..hi, with w of the example's task, or of task 0 if `pooled`."""
+    slots = slot_space(pairs, batch)
+    for i in range(lo, hi):
+        j = 0 if pooled else batch.task[i]
+        scores[i] = dot(pairs, weights, j, batch, batch.row[i], slots)
+
+
+@kernel
 def dot_round(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, scores: Floats, slots: Ints) -> None:
     """scores[i] = w_task(i) . x(i) for the examples lo..hi.
 

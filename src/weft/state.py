@@ -7,7 +7,7 @@ Axes: `task` and `feature` follow the vocabulary; `pair` the (task, feature) pai
 learner keeps, with their numbers in use counted in the state's array `used`; an integer is a fixed size.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,6 +33,7 @@ class Plan:
     names: Mapping[str, str] = field(default_factory=dict)  # array of slots -> the axis they point into
     task_major: bool = True
     always_dense: bool = False
+    check: Callable[[Mapping[str, Array]], None] | None = None  # what else a file's arrays must satisfy
 
 
 class Sizes(NamedTuple):
@@ -111,6 +112,8 @@ def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, f
             _check_slots(name, arrays[name], sizes[plan.names[name]])
         if "pair" not in axes:
             found[name] = np.array(arrays[name], order="C")
+    if plan.check is not None:
+        plan.check(arrays)
     if "pairs" in arrays:
         found |= _restore_pairs(blank, plan, arrays, tasks, features)
     return reserve(blank._replace(**found), plan, Sizes(tasks + 1, max(features, 1)))  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ from weft.jit import Handle, kernel, make_handle
 from weft.learner import Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
-from weft.pairs import add, dot, fits, slot_space
+from weft.pairs import add, dot, dot_rows, fits, slot_space
 from weft.state import Array, Plan
 
 
@@ -53,7 +53,7 @@ class Perceptron:
         return blank()
 
     def predict(self, state: OwnParts, batch: Batch, scores: Floats) -> None:
-        _predict(self.hyper, state, batch, scores)
+        dot_rows(*state, self.pooled, batch, 0, len(scores), scores)
 
     def learn(self, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
         return _learn(self.hyper, state, batch, start, scores, trace)
@@ -76,14 +76,6 @@ class Perceptron:
 
 class Hyper(NamedTuple):
     pooled: bool
-
-
-@kernel
-def _predict(hyper: Hyper, state: OwnParts, batch: Batch, scores: Floats) -> None:
-    slots = slot_space(state.pairs, batch)
-    for i in range(batch.task.shape[0]):
-        j = 0 if hyper.pooled else batch.task[i]
-        scores[i] = dot(state.pairs, state.weights, j, batch, batch.row[i], slots)
 
 
 @kernel
@@ -118,7 +110,7 @@ def _predict_one(handle: Handle, task: int, count: int) -> int:
     hyper, state, batch, scores, _ = handle.parts
     bad = set_single(batch, task, 0.0, count)
     if bad < 0:
-        _predict(hyper, state, batch, scores)
+        dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, 1, scores)
     return bad
 
 
