@@ -159,6 +159,8 @@ def learn(hyper: "Hyper", state: Support, batch: Batch, start: int, scores: Floa
             l[k] = loss_value(hyper.loss, scores[i], batch.label[i], hyper.epsilon)
             n2[k] = kernel_value(hyper.kernel, xx, xx, xx)
             k += 1
+        if k == 0:
+            continue
         if state.scalars[0] == 0.0:
             state.scalars[0] = first_aggressiveness(hyper.norm, n2[:k], hyper.R)
         C = state.scalars[0]

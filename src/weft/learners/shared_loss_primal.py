@@ -106,6 +106,8 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             else:
                 n2[k] = squared_norm(batch, batch.row[i])
             k += 1
+        if k == 0:
+            continue
         if state.scalars[0] == 0.0:
             state.scalars[0] = first_aggressiveness(hyper.norm, n2[:k], hyper.R)
         C = state.scalars[0]
