@@ -4,11 +4,13 @@ Each kernel fills `tau` with the solution of
 
     maximise  sum_j (tau_j l_j - tau_j^2 n2_j / 2)   over tau >= 0 inside the stated ball or balls,
 
-where l are the losses of a round and n2 the squared lengths of its instances. Entries with l_j = 0 get tau_j = 0. An
-entry with n2_j = 0 (in floating point: C n2_j <= 1e-16 l_j) is an instance that moves nothing but shares the budget.
+where l are the losses of a round and n2 the squared lengths of its instances. Entries with l_j = 0 get
+tau_j = 0. An entry with n2_j = 0 (in floating point: C n2_j <= 1e-16 l_j) is an instance that moves nothing
+but shares the budget.
 
-The balls are scaled to |s|_q <= 1 with s = tau / C, u = l / max(l) and a = n2 C / max(l); then 0 <= s <= 1. At the
-optimum u_j = a_j s_j + theta1 s_j^(q1-1) + theta2 s_j^(q2-1), with one multiplier theta >= 0 per ball.
+The balls are scaled to |s|_q <= 1 with s = tau / C, u = l / max(l) and a = n2 C / max(l); then 0 <= s <= 1.
+At the optimum u_j = a_j s_j + theta1 s_j^(q1-1) + theta2 s_j^(q2-1), with one multiplier theta >= 0 per
+ball.
 """
 
 import math
@@ -22,6 +24,7 @@ Vector = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-16
 ROUNDS = 200
+GLANCES = 6
 
 
 @kernel
@@ -71,8 +74,8 @@ def load(l: float, n2: float, C: float, top: float) -> float:
 def l2_ball(l: Vector, n2: Vector, C: float, tau: Vector) -> None:
     """|tau|_2 <= C (Eq. 26 and 27): s = u / (a + theta).
 
-    1/|s|_2 is a concave increasing function of theta, so Newton's method for 1/|s|_2 = 1 rises to the root from any
-    theta to the left of it; such are |u|_2 - max a and every u_j - a_j.
+    1/|s|_2 is a concave increasing function of theta, so Newton's method for 1/|s|_2 = 1 rises to the root
+    from any theta to the left of it; such are |u|_2 - max a and every u_j - a_j.
     """
     top = p_norm(np.inf, l)
     size = p_norm(2.0, l) / top
@@ -100,48 +103,69 @@ def l2_ball(l: Vector, n2: Vector, C: float, tau: Vector) -> None:
 
 
 @kernel
-def mass(l: Vector, n2: Vector, C: float, theta: float) -> float:
-    """The sum of tau at theta (Eq. 33), continuous from the right at the jumps of zero instances."""
-    total = 0.0
+def mass(l: Vector, n2: Vector, C: float, theta: float) -> tuple[float, float]:
+    """The sum of tau at theta (Eq. 33), continuous from the right at zero instances' jumps, and its fall."""
+    total, rate = 0.0, 0.0
     for j in range(len(l)):
-        if l[j] > theta:
-            total += C if l[j] - theta >= C * n2[j] else (l[j] - theta) / n2[j]
-    return total
+        gap = l[j] - theta
+        if gap > 0.0:
+            if gap >= C * n2[j]:
+                total += C
+            else:
+                inverse = 1.0 / n2[j]
+                total += gap * inverse
+                rate += inverse
+    return total, rate
 
 
 @kernel
 def segment(l: Vector, n2: Vector, C: float, budget: float) -> tuple[float, float]:
-    """Neighbouring critical values low < high with mass(low) > budget >= mass(high)."""
-    critical = np.empty(2 * len(l))
+    """Neighbouring critical values low < high with mass(low) > budget >= mass(high).
+
+    A few steps of Newton's method leave few critical values to sort; the search among these is by halves.
+    """
+    low, high, theta = 0.0, p_norm(np.inf, l), 0.0
+    for _ in range(GLANCES):
+        total, rate = mass(l, n2, C, theta)
+        if total > budget:
+            low = theta
+        else:
+            high = theta
+        theta = theta + (total - budget) / rate if rate > 0.0 else high
+        if not low < theta < high:
+            theta = 0.5 * (low + high)
+    critical = np.empty(2 * len(l) + 1)
     count = 0
     for j in range(len(l)):
-        if l[j] > 0.0:
+        if low < l[j] < high:
             critical[count] = l[j]
             count += 1
-            if C * n2[j] > NEGLIGIBLE * l[j] and l[j] > C * n2[j]:
-                critical[count] = l[j] - C * n2[j]
-                count += 1
-    critical = np.sort(critical[:count])
-    first, last = 0, count - 1
+        leave = l[j] - C * n2[j]
+        if low < leave < high and C * n2[j] > NEGLIGIBLE * l[j]:
+            critical[count] = leave
+            count += 1
+    critical[count] = high
+    critical = np.sort(critical[: count + 1])
+    first, last = 0, count
     while first < last:
         middle = (first + last) // 2
-        if mass(l, n2, C, critical[middle]) > budget:
+        if mass(l, n2, C, critical[middle])[0] > budget:
             first = middle + 1
         else:
             last = middle
-    return (critical[first - 1] if first > 0 else 0.0), critical[first]
+    return (critical[first - 1] if first > 0 else low), critical[first]
 
 
 @kernel
 def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
     """max tau <= C and sum tau <= r C (Eq. 29 to 34), in O(k log k).
 
-    The threshold theta is kept as base + shift: the difference l - base is exact where it matters, so that tau is
-    accurate to C times the rounding unit even for instances of very different lengths.
+    The threshold theta is kept as base + shift: the difference l - base is exact where it matters, so that
+    tau is accurate to C times the rounding unit even for instances of very different lengths.
     """
     budget = r * C
     separate(l, n2, C, tau)
-    if mass(l, n2, C, 0.0) <= budget:
+    if mass(l, n2, C, 0.0)[0] <= budget:
         return
     base, high = segment(l, n2, C, budget)
     excess, rate = -budget, 0.0
@@ -171,17 +195,33 @@ def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
 
 
 @kernel
-def bounded_power(coefficient: float, exponent: float, u: float) -> float:
-    """The root of coefficient x^exponent = u, at most 1."""
-    return 1.0 if u >= coefficient else math.pow(u / coefficient, 1.0 / exponent)
+def power(x: float, e: float) -> float:
+    """x^e for x >= 0, quickly where e is small and simple."""
+    if e == 0.0:
+        return 1.0
+    if e == 0.5:
+        return math.sqrt(x)
+    if e == 1.0:
+        return x
+    if e == 2.0:
+        return x * x
+    if e == 3.0:
+        return x * x * x
+    return math.pow(x, e)
 
 
 @kernel
-def coordinate(u: float, a: float, theta1: float, e1: float, theta2: float, e2: float) -> float:
-    """The root s in [0, 1] of a s + theta1 s^e1 + theta2 s^e2 = u, for e1 > e2 >= 0; 1 if there is none.
+def bounded_root(coefficient: float, e: float, u: float) -> float:
+    """The root of coefficient x^e = u, at most 1."""
+    return 1.0 if u >= coefficient else power(u / coefficient, 1.0 / e)
 
-    In x = s^b, b = min(1, smallest positive exponent), all powers are at least 1: the left side is convex, and
-    Newton's method descends from the right.
+
+@kernel
+def coordinate(u: float, a: float, theta1: float, e1: float, theta2: float, e2: float, guess: float) -> float:
+    """The root s in [0, 1] of a s + theta1 s^e1 + theta2 s^e2 = u, for e1, e2 >= 0; 1 if there is none.
+
+    In x = s^b, b = min(1, smallest exponent), all powers are at least 1 and the left side is convex: after
+    one step of Newton's method from anywhere the others descend to the root.
     """
     if e2 == 0.0:  # the ball of the 1-norm: a constant
         u -= theta2
@@ -190,56 +230,55 @@ def coordinate(u: float, a: float, theta1: float, e1: float, theta2: float, e2: 
         return 0.0
     if u >= a + theta1 + theta2:
         return 1.0
-    b = min(1.0, e2 if theta2 > 0.0 else e1 if theta1 > 0.0 else 1.0)
+    b = min(1.0, e1 if theta1 > 0.0 else 1.0, e2 if theta2 > 0.0 else 1.0)
     f0, f1, f2 = 1.0 / b, e1 / b, e2 / b
-    x = min(bounded_power(a, f0, u), bounded_power(theta1, f1, u), bounded_power(theta2, f2, u))
-    for _ in range(ROUNDS):
-        value, slope = -u, 0.0
-        if a > 0.0:
-            power = a * math.pow(x, f0 - 1.0)
-            value += power * x
-            slope += f0 * power
+    x = power(guess, b)
+    if not 0.0 < x < 1.0:
+        x = min(bounded_root(a, f0, u), bounded_root(theta1, f1, u), bounded_root(theta2, f2, u))
+    for i in range(ROUNDS):
+        term0 = a * power(x, f0 - 1.0)
+        term1 = theta1 * power(x, f1 - 1.0) if theta1 > 0.0 else 0.0
+        term2 = theta2 * power(x, f2 - 1.0) if theta2 > 0.0 else 0.0
+        slope = f0 * term0
         if theta1 > 0.0:
-            power = theta1 * math.pow(x, f1 - 1.0)
-            value += power * x
-            slope += f1 * power
+            slope += f1 * term1
         if theta2 > 0.0:
-            power = theta2 * math.pow(x, f2 - 1.0)
-            value += power * x
-            slope += f2 * power
-        step = value / slope if slope > 0.0 else 0.0
-        if not step > 0.0:
+            slope += f2 * term2
+        if slope == 0.0:  # the powers of a poor guess vanish
+            x = min(bounded_root(a, f0, u), bounded_root(theta1, f1, u), bounded_root(theta2, f2, u))
+            continue
+        step = ((term0 + term1 + term2) * x - u) / slope
+        if i > 0 and step <= 0.0:
             break
-        x = max(0.0, x - step)
-        if step <= 1e-9 * x:  # the next error is the square of this one
+        x = min(1.0, x - step)
+        if abs(step) <= 1e-9 * x:  # the next error is the square of this one
             break
-    return x if b == 1.0 else math.pow(x, f0)
+    return power(x, f0)
 
 
 @kernel
 def sums(
     l: Vector, n2: Vector, C: float, q1: float, q2: float, theta1: float, theta2: float, tau: Vector
 ) -> tuple[float, float, float, float, float]:
-    """Fill tau from the multipliers; return sum s^q1, sum s^q2, and three slopes.
+    """Fill tau from the multipliers, its old values being guesses; return sum s^q1, sum s^q2, three slopes.
 
-    The slopes are -d(sum s^q1)/d theta1 / q1, -d(sum s^q1)/d theta2 / q1 and -d(sum s^q2)/d theta2 / q2. An infinite
-    q1 has no sum and no multiplier: it is the cap s <= 1.
+    The slopes are -d(sum s^q1)/d theta1 / q1, -d(sum s^q1)/d theta2 / q1 and -d(sum s^q2)/d theta2 / q2. An
+    infinite q1 has no sum and no multiplier: it is the cap s <= 1.
     """
     top = p_norm(np.inf, l)
     e1, e2 = q1 - 1.0, q2 - 1.0
     cap = math.isinf(q1)
     sum1, sum2, slope11, slope12, slope22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(len(l)):
-        tau[j] = 0.0
         if l[j] <= 0.0:
             continue
         a = load(l[j], n2[j], C, top)
-        s = coordinate(l[j] / top, a, theta1, e1, theta2, e2)
+        s = coordinate(l[j] / top, a, theta1, e1, theta2, e2, tau[j] / C)
+        tau[j] = C * s
         if s == 0.0:
             continue
-        tau[j] = C * s
-        power1 = 0.0 if cap else math.pow(s, e1)
-        power2 = math.pow(s, e2)
+        power1 = 0.0 if cap else power(s, e1)
+        power2 = power(s, e2)
         sum1 += power1 * s
         sum2 += power2 * s
         weight = a
@@ -260,8 +299,8 @@ def improve(
 ) -> float:
     """Newton's step for 1/|s|_q = 1/radius, almost linear in theta, kept inside the bracket.
 
-    A step below the bracket goes to its lower end while that is fresh, that is, not yet tried; any other step outside
-    goes to the middle.
+    A step below the bracket goes to its lower end while that is fresh, that is, not yet tried; any other
+    step outside goes to the middle.
     """
     middle = 0.5 * (low + high)
     if total <= 0.0 or slope <= 0.0:
@@ -321,10 +360,10 @@ def lp_ball(l: Vector, n2: Vector, C: float, q: float, tau: Vector) -> None:
 
 @kernel
 def two_balls(l: Vector, n2: Vector, C: float, q1: float, q2: float, alpha: float, tau: Vector) -> None:
-    """|tau|_q1 <= C and |tau|_q2 <= alpha C, for q1 > q2 and not (inf, 1): the norm K(p1, p2, alpha) of Appendix A.
+    """|tau|_q1 <= C and |tau|_q2 <= alpha C, for q1 > q2, not (inf, 1): the norm K of Appendix A.
 
-    One ball may contain the other's solution. Otherwise both constraints are tight: an outer search for theta2, and
-    inside it one for theta1; both sums fall monotonically.
+    One ball may contain the other's solution. Otherwise both constraints are tight: an outer search for
+    theta2, and inside it one for theta1; both sums fall monotonically.
     """
     slack = 1.0 + 1e-13
     lp_ball(l, n2, C, q1, tau)

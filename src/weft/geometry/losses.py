@@ -1,7 +1,7 @@
 """Losses of one task in one round, as functions of its score (Dekel, Long and Singer 2007, Sec. 2).
 
-A loss gives a number l >= 0 and a direction v with -v a subgradient, so that every update reads w += tau v. With the
-score s = w.x, label y and the direction's factor d, v = d x:
+A loss gives a number l >= 0 and a direction v with -v a subgradient, so that every update reads w += tau v.
+With the score s = w.x, label y and the direction's factor d, v = d x:
 
 | name                  | l                  | d           |
 |-----------------------|--------------------|-------------|
@@ -9,8 +9,8 @@ score s = w.x, label y and the direction's factor d, v = d x:
 | `epsilon-insensitive` | [abs(y-s) - eps]_+ | sign(y - s) |
 | `uniclass`            | [s - eps]_+        | 1           |
 
-In `uniclass` the task predicts a point z without an instance: s is the distance abs(z - w), and v the unit vector from
-w to z. A label that is NaN marks a dormant task: no loss, no direction.
+In `uniclass` the task predicts a point z without an instance: s is the distance abs(z - w), and v the unit
+vector from w to z. A label that is NaN marks a dormant task: no loss, no direction.
 """
 
 import math

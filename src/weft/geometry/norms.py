@@ -1,17 +1,18 @@
-"""Norms that make one global loss of the losses of a round (Dekel, Long and Singer 2007, Sec. 1, 2 and Appendix A).
+"""Norms that make one global loss of the losses of a round (Dekel, Long and Singer 2007, Appendix A).
 
-Three families, all absolute norms: the p-norms; the r-max norms, the sum of the r largest entries (Eq. 1; for a real r
-the next entry counts by the fraction); and Peetre's interpolation K(p1, p2, alpha), the least |w|_p1 + alpha |z|_p2 over
-w + z = v. Users hold `Lp`, `RMax` and `Interpolation`, or the names that `parse` reads; kernels hold a `NormCode`.
+Three families, all absolute norms: the p-norms; the r-max norms, the sum of the r largest entries (Eq. 1;
+for a real r the next entry counts by the fraction); and Peetre's interpolation K(p1, p2, alpha), the least
+|w|_p1 + alpha |z|_p2 over w + z = v. Users hold `Lp`, `RMax` and `Interpolation`, or the names that `parse`
+reads; kernels hold a `NormCode`.
 
 >>> parse("3-max").value(np.array([1.0, -4.0, 2.0, 0.5]))
 7.0
 >>> str(parse(" K(1.5, INF, 2) "))
 'k(1.5,inf,2)'
 
-Reading: the remoteness of r-max is sqrt(r) for integers (Lemma 3); for other r that is an upper bound, the exact value
-being sqrt(floor(r) + frac(r)^2). For K the paper bounds it by two terms; log-convexity of the p-norms in 1/p gives a
-third, alpha^h, which is sharper for p1 < 2 < p2.
+Reading: the remoteness of r-max is sqrt(r) for integers (Lemma 3); for other r that is an upper bound, the
+exact value being sqrt(floor(r) + frac(r)^2). For K the paper bounds it by two terms; log-convexity of the
+p-norms in 1/p gives a third, alpha^h, which is sharper for p1 < 2 < p2.
 """
 
 import math
@@ -48,8 +49,10 @@ def conjugate(p: float) -> float:
 
 @kernel
 def simplify(norm: NormCode, k: int) -> tuple[float, NormCode]:
-    """The same norm on k coordinates as a factor times a p-norm, an r-max with 1 < r < k, or a K with p1 < p2 that is
-    neither of these."""
+    """The same norm on k coordinates, as a factor times the simplest norm.
+
+    That is a p-norm, an r-max with 1 < r < k, or a K with p1 < p2 and 1 < alpha < k^(1/p1 - 1/p2).
+    """
     p1, p2, alpha = norm.p1, norm.p2, norm.alpha
     scale, alone = 1.0, alpha  # alone: the factor of |v|_p2 when z takes all
     if norm.kind == LP:
@@ -152,7 +155,7 @@ def lp_maximizer(p: float, l: Vector, top: float, tau: Vector) -> None:
 @kernel
 def largest(r: float, l: Vector, tau: Vector) -> None:
     """Eq. 12: 1 on the floor(r) largest, the fraction on the next; equal losses by index."""
-    whole = int(math.floor(r))
+    whole = math.floor(r)
     threshold = np.sort(l)[len(l) - 1 - whole]  # the (floor(r) + 1)-th largest
     left = r
     for j in range(len(l)):
@@ -173,7 +176,7 @@ def lp_remoteness(p: float, k: int) -> float:
 
 @kernel
 def remoteness(norm: NormCode, k: int) -> float:
-    """rho, the remoteness of the dual norm on k tasks (Eq. 13, Lemmas 2 and 3, Appendix A), or an upper bound on it."""
+    """rho of the dual norm on k tasks (Eq. 13, Lemmas 2 and 3), or an upper bound on it (Appendix A)."""
     scale, simple = simplify(norm, k)
     if simple.kind == LP:
         return scale * lp_remoteness(simple.p1, k)
@@ -209,7 +212,7 @@ class _Norm:
         return tau
 
     def remoteness(self, k: int) -> float:
-        """rho_dual: the largest Euclidean length in the unit ball of the dual norm on k tasks, or a bound on it."""
+        """rho_dual: the largest Euclidean length in the dual unit ball on k tasks, or a bound on it."""
         return float(remoteness(self.code, int(k)))
 
     def implicit(self, l: Vector, n2: Vector, C: float) -> Vector:

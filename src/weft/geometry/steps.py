@@ -1,10 +1,8 @@
 """The update weights tau of a round with a shared loss: w_j += tau_j v_j (Dekel, Long and Singer 2007).
 
-All three take the losses l >= 0 of the tasks active in the round and fill tau, with tau >= 0, tau_j = 0 where l_j = 0,
-and dual norm at most C. `n2` holds the squared lengths of the update directions.
+All three take the losses l >= 0 of the tasks active in the round and fill tau, with tau >= 0, tau_j = 0
+where l_j = 0, and dual norm at most C. `n2` holds the squared lengths of the update directions.
 """
-
-import math
 
 from weft.geometry.implicit import Vector, clipped, lp_ball, r_max_balls, two_balls
 from weft.geometry.norms import LP, RMAX, NormCode, conjugate, maximize, norm_dual, remoteness, simplify
@@ -23,8 +21,8 @@ def finite_horizon(norm: NormCode, l: Vector, C: float, tau: Vector) -> None:
 def infinite_horizon(norm: NormCode, l: Vector, n2: Vector, C: float, R: float, tau: Vector) -> None:
     """The same direction with dual norm min(C, ||l|| / (R^2 rho^2)) (Eq. 16).
 
-    R bounds the lengths of all instances; if it is not positive (or NaN), the longest of this round takes its place,
-    and a round without any length is skipped.
+    R bounds the lengths of all instances; if it is not positive (or NaN), the longest of this round takes
+    its place, and a round without any length is skipped.
     """
     maximize(norm, l, tau)
     g, longest = 0.0, 0.0
@@ -71,7 +69,7 @@ def implicit(norm: NormCode, l: Vector, n2: Vector, C: float, tau: Vector) -> No
 
 @kernel
 def unconstrained(norm: NormCode, l: Vector, n2: Vector, C: float, tau: Vector) -> bool:
-    """Whether tau = l / n2 lies within the dual ball; if so, tau holds it. No dual norm is below the largest entry."""
+    """Whether l / n2 lies in the dual ball; if so, tau holds it. (A dual norm is at least the largest entry.)"""
     for j in range(len(l)):
         if l[j] > C * n2[j]:
             return False
