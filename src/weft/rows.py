@@ -129,12 +129,7 @@ def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
         for at, value in enumerate(values):
             row = int(np.searchsorted(indptr, at, "right")) - 1
             _number(value, row, list(codes)[indices[at]])
-    if not set(map(type, codes)) <= {str}:
-        for name in codes:
-            plain(name, "feature name")
     names = [plain(name, "feature name") for name in codes]
-    if len(set(map(type, codes)) - {str, int, tuple}) and len(set(names)) != len(names):
-        raise ValueError("two feature names are equal as plain values; rename one")
     return tidy(Rows(indptr, np.array(indices, np.int64), np.array(values, np.float64), names))
 
 

@@ -134,7 +134,7 @@ class Stream:
         stream = Stream.__new__(Stream)
         y = self.y[examples] if self.has_labels else None
         data, row = self.data, self.row[examples]
-        if len(row) and row[-1] - row[0] < len(self.data) and np.all(np.diff(row) >= 0):  # a contiguous piece
+        if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
             first, last = int(row[0]), int(row[-1]) + 1
             edge = data.indptr[first : last + 1]
             piece = slice(int(edge[0]), int(edge[-1]))

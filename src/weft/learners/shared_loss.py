@@ -36,7 +36,7 @@ from weft.geometry import kernels, norms
 from weft.geometry.kernels import Kernel, KernelCode
 from weft.geometry.losses import CODES
 from weft.geometry.norms import NormCode
-from weft.geometry.steps import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON
+from weft.geometry.rounds import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON
 from weft.jit import Handle, make_handle
 from weft.learner import Target
 from weft.learners import shared_loss_dual, shared_loss_primal

@@ -14,7 +14,7 @@ import numpy as np
 from weft.batch import Batch, Floats, Ints, set_single, squared_norm
 from weft.geometry.kernels import kernel_value, sparse_dot
 from weft.geometry.losses import direction, loss_value
-from weft.geometry.steps import first_aggressiveness, widest_round, step_weights
+from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
 from weft.jit import Handle, kernel
 from weft.state import NONZERO, SUPPORT, Array, Plan
 

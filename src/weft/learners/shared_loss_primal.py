@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, set_single, squared_norm
 from weft.geometry.losses import UNICLASS, direction, loss_value
-from weft.geometry.steps import first_aggressiveness, widest_round, step_weights
+from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
 from weft.jit import Handle, kernel
 from weft.learners.own_parts import weight_matrix
 from weft.pairs import FEATURE_STRIDE, TASK_STRIDE, Pairs, add, dense, dot_round, fits, slot_space
