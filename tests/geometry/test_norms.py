@@ -144,7 +144,7 @@ def test_remoteness_of_p_norms_is_attained(p, k):
 
 @pytest.mark.parametrize("r", [1, 2, 3, 5, 1.5, 2.25, 4.9])
 def test_remoteness_of_r_max(r):
-    # The dual ball's corners hold floor(r) ones and the fraction: exact for whole r, within sqrt(r) otherwise.
+    # The dual ball's corners hold floor(r) ones and the fraction: exact for whole r, below sqrt(r) otherwise.
     whole, fraction = int(r), r - int(r)
     corner = math.sqrt(whole + fraction**2)
     rho = RMax(r).remoteness(6)

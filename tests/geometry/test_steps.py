@@ -148,10 +148,11 @@ def test_the_objective_is_a_convex_solvers(name):
     rng = np.random.default_rng(8)
     for k in (2, 5, 8):
         l, n2, C = a_round(rng, k)
-        fixed = n2 == 0.0
-        xi = cp.Variable(k)
-        pull = cp.sum(cp.multiply(np.where(fixed, 0.0, 0.5 / np.where(fixed, 1.0, n2)), cp.square(l - xi)))
-        limits = [xi >= 0, xi <= l, cp.multiply(fixed.astype(float), xi - l) == 0]
+        free = np.flatnonzero((n2 > 0.0) & (l > 0.0))
+        cut = cp.Variable(len(free))  # xi = l - cut
+        xi = l - np.eye(k)[:, free] @ cut
+        pull = cp.sum(cp.multiply(0.5 / n2[free], cp.square(cut)))
+        limits = [cut >= 0, cut <= l[free]]
         problem = cp.Problem(cp.Minimize(pull + C * expression(parse(name), xi)), limits)
         best = problem.solve(solver=cp.CLARABEL)
         tau = implicit(name, l, n2, C)
@@ -199,11 +200,11 @@ def test_a_zero_instance_holds_the_others_up():
     l, n2 = np.array([0.85, 1.0, 0.9, 0.5]), np.array([0.0, 1.0, 2.0, 1.0])
     for name in ("linf", "1-max"):
         assert l - implicit(name, l, n2, 100.0) * n2 == pytest.approx([0.85, 0.85, 0.85, 0.5])
-        assert implicit(name, l + [0.2, 0, 0, 0], n2, 5.0).tolist() == [5.0, 0.0, 0.0, 0.0]
+        assert implicit(name, np.array([1.05, 1.0, 0.9, 0.5]), n2, 5.0).tolist() == [5.0, 0.0, 0.0, 0.0]
     tied = implicit("linf", np.ones(4), np.zeros(4), 1.0)
     assert tied.sum() == 1.0
     assert implicit("l1", l, n2, 0.25).tolist() == [0.25, 0.25, 0.25, 0.25]
-    negligible = implicit("l2", l, n2 + [1e-17, 0, 0, 0], 0.5)
+    negligible = implicit("l2", l, np.array([1e-17, 1.0, 2.0, 1.0]), 0.5)
     assert negligible.tolist() == implicit("l2", l, n2, 0.5).tolist()
 
 
