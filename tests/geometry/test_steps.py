@@ -184,6 +184,14 @@ def test_instances_of_very_different_lengths():
         assert np.abs(move).max() <= 1e-8
 
 
+@pytest.mark.parametrize("name", ["linf", "1.5-max", "2-max", "k(1.5,inf,0.8)"])
+def test_an_instance_whose_range_is_within_the_rounding_of_the_threshold(name):
+    l = np.array([0.5, 0.0, 1.0, 1.0, 1.0])
+    for C in np.geomspace(2e-4, 5e-4, 40):
+        n2 = np.array([0.11481430440541150, 2e-6, 2.799e-9, 8927.05, 3.1e-9])
+        assert gap(name, l, n2, C, implicit(name, l, n2, C)) <= 1e-14 * C
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_one_task_is_passive_aggressive(name):
     norm = parse(name)
