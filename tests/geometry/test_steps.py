@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft.geometry import losses, norms, steps
+from weft.geometry.implicit import sort
 from weft.geometry.norms import Interpolation, Lp, RMax, parse
 
 PLAIN_NORMS = ["l1", "l1.2", "l1.5", "l2", "l3", "l7", "linf", "2-max", "3-max", "2.5-max"]
@@ -75,7 +76,7 @@ def check_invariants(name, l, n2, C, tau):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(case=rounds())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_implicit_is_optimal(name, case):
     l, n2, C = case
     tau = implicit(name, l, n2, C)
@@ -300,6 +301,15 @@ def test_inputs_are_left_alone():
         parse(name).value(l)
         parse(name).implicit(l, n2, C)
     assert l.tobytes() + n2.tobytes() == before
+
+
+@given(st.lists(st.floats(-10, 10), max_size=40), st.integers(0, 40))
+@settings(deadline=None, max_examples=100)
+def test_sort(values, count):
+    count = min(count, len(values))
+    array = np.array(values, dtype=float)
+    sort(array, count)
+    assert array.tolist() == sorted(values[:count]) + values[count:]
 
 
 def fingerprint() -> bytes:
