@@ -74,8 +74,9 @@ def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
     return need <= pairs.keys.shape[0]
 
 
-# The functions below run once per row. They take arrays, not the tuples that hold them: unpacking a tuple costs
-# Numba an atomic count per array, which is three times the work of a short row. A row is indices, values, begin, end.
+# The functions below run once per row, a row being (indices, values, begin, end). They take arrays, not the tuples that
+# hold them, and kernels choose between `_table` and `_hashed` themselves: an unpacked tuple, or a helper that calls
+# one of two helpers, costs Numba an atomic count per array and call, twice the work of a row of 50.
 
 
 @kernel
@@ -107,9 +108,10 @@ def open_row(
 
 
 @kernel
-def _dot_hashed(
+def dot_hashed(
     table: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, slots: Ints
 ) -> tuple[float, float]:
+    """w_task . x and |x|^2 in one pass; leaves the row's slots in `slots`."""
     find_row(table, task, indices, begin, end, slots)
     total, square = 0.0, 0.0
     for e in range(end - begin):
@@ -121,9 +123,10 @@ def _dot_hashed(
 
 
 @inner
-def _dot_table(
+def dot_table(
     layout: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int
 ) -> tuple[float, float]:
+    """w_task . x and |x|^2 in one pass."""
     base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
     total, square = 0.0, 0.0
     for e in range(np.uint64(begin), np.uint64(end)):
@@ -133,26 +136,8 @@ def _dot_table(
     return total, square
 
 
-@inner
-def dot_and_norm(
-    layout: Ints,
-    table: Ints,
-    weights: Floats,
-    task: int,
-    indices: Ints,
-    values: Floats,
-    begin: int,
-    end: int,
-    slots: Ints,
-) -> tuple[float, float]:
-    """w_task . x and |x|^2 in one pass; leaves the row's slots in `slots` when the pairs are hashed."""
-    if layout[HASHED]:
-        return _dot_hashed(table, weights, task, indices, values, begin, end, slots)
-    return _dot_table(layout, weights, task, indices, values, begin, end)
-
-
 @kernel
-def _add_hashed(
+def add_hashed(
     layout: Ints,
     keys: Ints,
     table: Ints,
@@ -166,6 +151,7 @@ def _add_hashed(
     slots: Ints,
     fresh: bool,
 ) -> None:
+    """w_task += scale x. `fresh`: `slots` still holds what `dot_hashed` found for this very row and task."""
     if not fresh:
         find_row(table, task, indices, begin, end, slots)
     open_row(layout, keys, table, task, indices, begin, end, slots)
@@ -174,24 +160,10 @@ def _add_hashed(
 
 
 @inner
-def add(
-    layout: Ints,
-    keys: Ints,
-    table: Ints,
-    weights: Floats,
-    task: int,
-    indices: Ints,
-    values: Floats,
-    begin: int,
-    end: int,
-    scale: float,
-    slots: Ints,
-    fresh: bool,
+def add_table(
+    layout: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, scale: float
 ) -> None:
-    """w_task += scale x. `fresh`: `slots` still holds what `dot_and_norm` found for this very row and task."""
-    if layout[HASHED]:
-        _add_hashed(layout, keys, table, weights, task, indices, values, begin, end, scale, slots, fresh)
-        return
+    """w_task += scale x."""
     base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
     for e in range(np.uint64(begin), np.uint64(end)):
         weights[base + np.uint64(indices[e]) * stride] += scale * values[e]
@@ -207,8 +179,11 @@ def dot_rows(pairs: Pairs, weights: Floats, pooled: bool, batch: Batch, lo: int,
     task, _, row, indptr, indices, values, _ = batch
     slots = slot_space(pairs, batch)
     for i in range(lo, hi):
-        j, r = 0 if pooled else task[i], row[i]
-        scores[i] = dot_and_norm(layout, table, weights, j, indices, values, indptr[r], indptr[r + 1], slots)[0]
+        j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
+        if layout[HASHED]:
+            scores[i] = dot_hashed(table, weights, j, indices, values, begin, end, slots)[0]
+        else:
+            scores[i] = dot_table(layout, weights, j, indices, values, begin, end)[0]
 
 
 @kernel

@@ -31,7 +31,7 @@ from weft.jit import Handle, kernel, make_handle
 from weft.learner import Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
-from weft.pairs import HASHED, add, dot_and_norm, dot_rows, fits, slot_space
+from weft.pairs import HASHED, add_hashed, add_table, dot_hashed, dot_rows, dot_table, fits, slot_space
 from weft.state import Array, Plan
 
 VARIANTS = ("pa", "pa-i", "pa-ii")
@@ -127,7 +127,10 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
         for i in range(lo, hi):
             y, j = label[i], 0 if hyper.pooled else task[i]
             begin, end = indptr[row[i]], indptr[row[i] + 1]
-            s, n2 = dot_and_norm(layout, table, W, j, indices, values, begin, end, slots)
+            if hashed:
+                s, n2 = dot_hashed(table, W, j, indices, values, begin, end, slots)
+            else:
+                s, n2 = dot_table(layout, W, j, indices, values, begin, end)
             if hi - lo == 1:
                 scores[i] = s
             if np.isnan(y):
@@ -136,9 +139,11 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
             tau = _step(hyper, l, n2)
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l, tau, n2, hyper.C
-            if tau > 0.0:
-                step = tau * direction(hyper.loss, s, y)
-                add(layout, keys, table, W, j, indices, values, begin, end, step, slots, True)
+            step = tau * direction(hyper.loss, s, y)
+            if tau > 0.0 and hashed:
+                add_hashed(layout, keys, table, W, j, indices, values, begin, end, step, slots, True)
+            elif tau > 0.0:
+                add_table(layout, W, j, indices, values, begin, end, step)
     return rounds.shape[0] - 1
 
 

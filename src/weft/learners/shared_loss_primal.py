@@ -17,12 +17,14 @@ from weft.pairs import (
     HASHED,
     TASK_STRIDE,
     Pairs,
-    add,
+    add_hashed,
     add_shared,
+    add_table,
     dense,
-    dot_and_norm,
+    dot_hashed,
     dot_rows,
     dot_shared,
+    dot_table,
     fits,
     slot_space,
 )
@@ -116,8 +118,10 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             begin, end = indptr[row[i]], indptr[row[i] + 1]
             if hyper.loss == UNICLASS:
                 scores[i] = _distance(W, width, task[i], indices, values, begin, end)
+            elif hashed:
+                scores[i], square = dot_hashed(table, W, task[i], indices, values, begin, end, slots)
             elif not shared:
-                scores[i], square = dot_and_norm(layout, table, W, task[i], indices, values, begin, end, slots)
+                scores[i], square = dot_table(layout, W, task[i], indices, values, begin, end)
             if not np.isnan(label[i]):
                 active[k], n2[k] = i, square
                 l[k] = loss_value(hyper.loss, scores[i], label[i], hyper.epsilon)
@@ -147,8 +151,10 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             elif shared:
                 moved[count], steps[count] = task[i], step
                 count += 1
+            elif hashed:
+                add_hashed(layout, keys, table, W, task[i], indices, values, begin, end, step, slots, hi - lo == 1)
             else:
-                add(layout, keys, table, W, task[i], indices, values, begin, end, step, slots, hi - lo == 1)
+                add_table(layout, W, task[i], indices, values, begin, end, step)
         if count > 0:
             add_shared(pairs, W, batch, row[lo], moved, steps, count)
     return rounds.shape[0] - 1
