@@ -27,7 +27,9 @@ class Rows(NamedTuple):
     values: Floats
     features: list[Name] | int
 
-    def __len__(self) -> int:  # type: ignore[override]
+    @property
+    def count(self) -> int:
+        """Number of rows."""
         return len(self.indptr) - 1
 
     @property

@@ -30,7 +30,7 @@ class Stream:
 
     def __init__(self, X: Any, y: Any, task: Any, rounds: Any = None) -> None:
         data = read_rows(X)
-        n = len(data)
+        n = data.count
         if n == 0:
             raise ValueError("the stream is empty; give at least one row")
         codes, names = read_tasks(task, n)
@@ -71,7 +71,7 @@ class Stream:
         data = read_rows(X)
         Y = np.asarray(Y, np.float64)
         names = [plain(name, "task name") for name in tasks]
-        n, k = len(data), len(names)
+        n, k = data.count, len(names)
         if n == 0 or k == 0:
             raise ValueError("the stream is empty; give at least one row and one task")
         if Y.shape != (n, k):
@@ -101,7 +101,7 @@ class Stream:
     def X(self) -> Any:
         """The stored rows as a SciPy CSR array."""
         return sparse.csr_array(
-            (self.data.values, self.data.indices, self.data.indptr), shape=(len(self.data), self.data.width)
+            (self.data.values, self.data.indices, self.data.indptr), shape=(self.data.count, self.data.width)
         )
 
     @property

@@ -24,7 +24,7 @@ Vector = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-16
 ROUNDS = 200
-GLANCES = 6
+GLANCES = 12
 
 
 @kernel
@@ -123,45 +123,51 @@ def l2_ball(l: Vector, n2: Vector, C: float, tau: Vector) -> None:
 
 
 @kernel
-def mass(l: Vector, n2: Vector, C: float, theta: float) -> tuple[float, float]:
-    """The sum of tau at theta (Eq. 33), continuous from the right at zero instances' jumps, and its fall."""
-    total, rate = 0.0, 0.0
+def mass(l: Vector, spans: Vector, inverses: Vector, C: float, theta: float) -> tuple[float, float, float]:
+    """The sum of tau at theta (Eq. 33), how fast it falls, and the next critical value above theta.
+
+    The sum is continuous from the right at zero instances' jumps. `spans` holds C n2 and `inverses` 1 / n2. Selections
+    instead of branches: which tasks are clipped is a coin toss.
+    """
+    total, rate, edge = 0.0, 0.0, np.inf
     for j in range(len(l)):
         gap = l[j] - theta
-        if gap > 0.0:
-            if gap >= C * n2[j]:
-                total += C
-            else:
-                inverse = 1.0 / n2[j]
-                total += gap * inverse
-                rate += inverse
-    return total, rate
+        inverse = inverses[j] if gap < spans[j] else 0.0
+        part = gap * inverse if gap < spans[j] else C
+        total += part if gap > 0.0 else 0.0
+        rate += inverse if gap > 0.0 else 0.0
+        edge = min(edge, l[j] if gap > 0.0 else np.inf)
+        leave = l[j] - spans[j] if spans[j] > NEGLIGIBLE * l[j] else 0.0
+        edge = min(edge, leave if leave > theta else np.inf)
+    return total, rate, edge
 
 
 @kernel
-def segment(l: Vector, n2: Vector, C: float, budget: float) -> tuple[float, float]:
-    """Neighbouring critical values low < high with mass(low) > budget >= mass(high).
+def segment(l: Vector, spans: Vector, inverses: Vector, C: float, budget: float) -> tuple[float, float]:
+    """low < high without a critical value between them, with mass(low) > budget >= mass(high).
 
-    A few steps of Newton's method leave few critical values to sort; the search among these is by halves.
+    Newton's method mostly ends on the right piece after a few steps. Where it does not, the critical values that are
+    left are sorted and searched by halves.
     """
     low, high, theta = 0.0, p_norm(np.inf, l), 0.0
     for _ in range(GLANCES):
-        total, rate = mass(l, n2, C, theta)
+        total, rate, edge = mass(l, spans, inverses, C, theta)
         if total > budget:
             low = theta
         else:
             high = theta
-        theta = theta + (total - budget) / rate if rate > 0.0 else high
-        if not low < theta < high:
-            theta = 0.5 * (low + high)
+        root = theta + (total - budget) / rate if rate > 0.0 else edge
+        if total > budget and rate > 0.0 and root <= edge:
+            return theta, edge
+        theta = root if low < root < high else 0.5 * (low + high)
     critical = np.empty(2 * len(l) + 1)
     count = 0
     for j in range(len(l)):
         if low < l[j] < high:
             critical[count] = l[j]
             count += 1
-        leave = l[j] - C * n2[j]
-        if low < leave < high and C * n2[j] > NEGLIGIBLE * l[j]:
+        leave = l[j] - spans[j]
+        if low < leave < high and spans[j] > NEGLIGIBLE * l[j]:
             critical[count] = leave
             count += 1
     critical[count] = high
@@ -169,7 +175,7 @@ def segment(l: Vector, n2: Vector, C: float, budget: float) -> tuple[float, floa
     first, last = 0, count
     while first < last:
         middle = (first + last) // 2
-        if mass(l, n2, C, critical[middle])[0] > budget:
+        if mass(l, spans, inverses, C, critical[middle])[0] > budget:
             first = middle + 1
         else:
             last = middle
@@ -191,9 +197,16 @@ def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
     """
     budget = r * C
     separate(l, n2, C, tau)
-    if mass(l, n2, C, 0.0)[0] <= budget:
+    total = 0.0
+    for j in range(len(l)):
+        total += tau[j]
+    if total <= budget:
         return
-    base, high = segment(l, n2, C, budget)
+    spans, inverses = np.empty(len(l)), np.empty(len(l))
+    for j in range(len(l)):
+        spans[j] = C * n2[j]
+        inverses[j] = 1.0 / n2[j] if n2[j] > 0.0 else 0.0
+    base, high = segment(l, spans, inverses, C, budget)
     excess, rate = -budget, 0.0
     for j in range(len(l)):
         if stays_full(l[j], n2[j], C, high):

@@ -103,8 +103,8 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
     task, label, row, indptr, indices, values, rounds = batch
     slots, hashed, width = slot_space(pairs, batch), layout[HASHED] != 0, layout[TASK_STRIDE]
     k = widest_round(rounds)
-    active, moved = np.empty(k, np.int64), np.empty(k, np.int64)
-    l, n2, tau, steps = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    active, steps = np.empty(k, np.int64), np.zeros(k)
+    l, n2, tau = np.empty(k), np.empty(k), np.empty(k)
     for t in range(start, rounds.shape[0] - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hashed and not fits(pairs, batch, lo, hi):
@@ -138,7 +138,8 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
                 i = active[a]
                 trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l[a], tau[a], n2[a], C
         # w_j += tau_j v_j
-        count = 0
+        if shared:
+            steps[: hi - lo] = 0.0
         for a in range(k):
             if tau[a] <= 0.0 or n2[a] <= 0.0:
                 continue
@@ -149,14 +150,13 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             if hyper.loss == UNICLASS:
                 _approach(W, width, task[i], indices, values, begin, end, step / scores[i])
             elif shared:
-                moved[count], steps[count] = task[i], step
-                count += 1
+                steps[i - lo] = step
             elif hashed:
                 add_hashed(layout, keys, table, W, task[i], indices, values, begin, end, step, slots, hi - lo == 1)
             else:
                 add_table(layout, W, task[i], indices, values, begin, end, step)
-        if count > 0:
-            add_shared(pairs, W, batch, row[lo], moved, steps, count)
+        if shared:
+            add_shared(pairs, W, batch, lo, hi, steps)
     return rounds.shape[0] - 1
 
 
