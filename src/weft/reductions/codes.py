@@ -1,7 +1,7 @@
 """Code matrices: a row of -1 and +1 per label, a column per binary task.
 
-A label is learned as its row; the signs that the tasks predict are decoded to the nearest row. A code of distance d
-(the fewest places in which two rows differ) puts up with any (d - 1) // 2 wrong signs.
+A label is learned as its row; the signs that the tasks predict are decoded to the nearest row. A code of
+distance d (the fewest places in which two rows differ) puts up with any (d - 1) // 2 wrong signs.
 
 >>> M = exhaustive_code(5)
 >>> M.shape, code_distance(M)
@@ -11,7 +11,8 @@ A label is learned as its row; the signs that the tasks predict are decoded to t
 >>> decode_hamming(M, signs[None, :]).tolist()
 [3]
 
-Reading. The paper says that distance 8 corrects 4 mistakes; it corrects 3, with 4 the nearest row may not be unique.
+Reading. The paper says that distance 8 corrects 4 mistakes; it corrects 3, with 4 the nearest row may not
+be unique.
 """
 
 from typing import Any
@@ -44,17 +45,18 @@ def log2_code(s: int) -> Ints:
 
 
 def exhaustive_code(s: int) -> Ints:
-    """All 2^(s-1) - 1 columns with + in row one, but for the column of + alone; two rows differ in 2^(s-2) places.
+    """All 2^(s-1) - 1 columns with + in row one, but for that of + alone; rows differ in 2^(s-2) places.
 
-    The columns are sorted: rows 2 .. s read as a binary number, + before -. It is the largest code without useless or
-    repeated columns, and it doubles with every label: at most 12 labels.
+    The columns are sorted: rows 2 .. s read as a binary number, + before -. It is the largest code without
+    useless or repeated columns, and it doubles with every label: at most 12 labels.
 
     >>> exhaustive_code(3).tolist()
     [[1, 1, 1], [1, -1, -1], [-1, 1, -1]]
     """
     if _count(s, 2) > MOST_EXHAUSTIVE:
         raise ValueError(
-            f"an exhaustive code for {s} labels has 2^{s - 1} - 1 columns; it is limited to {MOST_EXHAUSTIVE} labels, "
+            f"an exhaustive code for {s} labels has 2^{s - 1} - 1 columns; "
+            f"it is limited to {MOST_EXHAUSTIVE} labels, "
             'use coding="one-vs-rest" or "log2", or give a code matrix'
         )
     columns = np.arange(1, 2 ** (s - 1))
@@ -76,10 +78,13 @@ def decode_hamming(M: Any, signs: Any) -> Ints:
     M = read_code(M)
     signs = np.asarray(signs)
     if signs.ndim != 2 or signs.shape[1] != M.shape[1]:
-        raise ValueError(f"signs has shape {signs.shape}, expected (n, {M.shape[1]}): a column per column of the code")
+        raise ValueError(
+            f"signs has shape {signs.shape}, expected (n, {M.shape[1]}): a column per column of the code"
+        )
     if not np.all(np.abs(signs) == 1):
         raise ValueError("signs must be -1 and +1")
-    return np.argmax(signs.astype(np.int64) @ M.T, axis=1)  # most places in common; argmax takes the first
+    agreement: Ints = signs.astype(np.int64) @ M.T
+    return np.argmax(agreement, axis=1)  # takes the first among equals
 
 
 def read_code(M: Any) -> Ints:

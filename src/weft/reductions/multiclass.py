@@ -6,7 +6,8 @@ Dekel, Long and Singer (2007), Sec. 1. Every event is a round in which all binar
     log2         a task per bit of the label's number            linf: one wrong bit is as bad as many
     ecoc         a task per column of an error-correcting code   r-max: d/2 wrong columns are as bad as more
 
-With the code given as a matrix, or by `"ecoc"` the exhaustive one, the predicted signs are decoded to the nearest row.
+With the code given as a matrix, or by `"ecoc"` the exhaustive one, the predicted signs are decoded to the
+nearest row.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(7)
@@ -20,10 +21,10 @@ one-vs-rest  0.052
 log2         0.058
 ecoc         0.049
 
-Reading. One-vs-rest without declared `labels` may meet a new label at any time: all labels known so far, the new one
-included, take part in the round that brings it, but only those known before could be predicted. The default r of
-r-max is max(1, d/2) with d the distance of the code, as the introduction of the paper has it (Sec. 8.2 says 5 where
-that is 4).
+Reading. One-vs-rest without declared `labels` may meet a new label at any time: all labels known so far,
+the new one included, take part in the round that brings it, but only those known before could be predicted.
+The default r of r-max is max(1, d/2) with d the distance of the code, as the introduction of the paper has
+it (Sec. 8.2 says 5 where that is 4).
 """
 
 from collections.abc import Hashable, Iterable
@@ -44,10 +45,10 @@ CODINGS = ("one-vs-rest", "log2", "ecoc")
 class Multiclass:
     """One label per event, of any hashable kind but None.
 
-    learner     a name of the catalogue with its `parameters`, or a learner that is already built; it must classify
-    coding      "one-vs-rest", "log2", "ecoc" (the exhaustive code) or a matrix of -1 and +1 with a row per label
+    learner     a name of the catalogue with its `parameters`, or a learner already built; it must classify
+    coding      "one-vs-rest", "log2", "ecoc" (the exhaustive code) or a matrix of -1 and +1, a row per label
     labels      the labels, in order; only one-vs-rest can do without, and then takes them as they come
-    norm        for learners that have one; None: linf, and r-max with r = max(1, d/2) for error-correcting codes
+    norm        for learners that have one; None: linf, or r-max with r = max(1, d/2) for a code of distance d
 
     >>> learner = Multiclass()
     >>> learner.learn([[1, 0], [0, 1], [1, 0], [0, 1]], ["cat", "dog", "cat", "dog"])
@@ -71,13 +72,17 @@ class Multiclass:
         tasks = None if self._grows else len(self._numbers) if self.code is None else self.code.shape[1]
         if norm is not None:
             parameters["norm"] = norm
-        self.model = build_model(learner, tasks, "binary", {"norm": _default_norm(coding, self.code)}, parameters)
+        self.model = build_model(
+            learner, tasks, "binary", {"norm": _default_norm(coding, self.code)}, parameters
+        )
         self.events = 0
         self.mistakes = 0
 
     def __repr__(self) -> str:
         coding = "one-vs-rest" if self.code is None else f"{self.code.shape[1]} binary tasks"
-        return f"Multiclass({self.model.learner!r}, {coding}, {len(self._numbers)} labels, {self.events} events)"
+        return (
+            f"Multiclass({self.model.learner!r}, {coding}, {len(self._numbers)} labels, {self.events} events)"
+        )
 
     @property
     def labels(self) -> list[Hashable]:
@@ -104,7 +109,9 @@ class Multiclass:
             width = np.full(len(rows), self.code.shape[1])
             before = width
         predicted: list[Any] = []
-        for piece in learn_pieces(self.model, rows, width, lambda start, stop, tasks: self._signs(target[start:stop], tasks)):
+        for piece in learn_pieces(
+            self.model, rows, width, lambda start, stop, tasks: self._signs(target[start:stop], tasks)
+        ):
             here = slice(piece.start, piece.stop)
             found = self._decode(piece.scores, before[here])
             predicted += [labels[number] if number >= 0 else None for number in found.tolist()]
@@ -115,7 +122,7 @@ class Multiclass:
         return predicted
 
     def learn_one(self, x: Any, y: Hashable) -> Any:
-        """Learn one event; returns the label predicted before. `x`: a dict of named features, a dense or sparse row."""
+        """Learn one event; returns the label predicted before. `x`: a dict, a dense or a sparse row."""
         return self.learn(_as_table(x), [y])[0]
 
     def scores(self, X: Any) -> Floats:
@@ -172,7 +179,9 @@ def _code(coding: Any, labels: int) -> Ints | None:
         if coding == "one-vs-rest":
             return None
     if labels == 0:
-        raise ValueError("this coding needs to know the labels: give labels=[...], or use coding='one-vs-rest'")
+        raise ValueError(
+            "this coding needs to know the labels: give labels=[...], or use coding='one-vs-rest'"
+        )
     if isinstance(coding, str):
         return codes.log2_code(labels) if coding == "log2" else codes.exhaustive_code(labels)
     code = codes.read_code(coding)

@@ -1,8 +1,8 @@
 """Vector regression: several numbers per event, one task per output.
 
-Dekel, Long and Singer (2007), Sec. 1. With the l2 norm and epsilon = 0 the shared loss of an event is the Euclidean
-distance |e| between the true and the predicted vector. All outputs see the same row, so the implicit update has a
-closed form:
+Dekel, Long and Singer (2007), Sec. 1. With the l2 norm and epsilon = 0 the shared loss of an event is the
+Euclidean distance |e| between the true and the predicted vector. All outputs see the same row, so the
+implicit update has a closed form:
 
     W += e x^T / |x|^2    if |e| <= C |x|^2,    else    W += C (e / |e|) x^T
 
@@ -31,7 +31,7 @@ from weft.reductions.same_row import build_model, learn_pieces, read_table, scor
 class VectorRegression:
     """A vector of numbers per event; the first table that is learned says how many.
 
-    learner   a name of the catalogue with its `parameters`, or a learner that is already built; it must predict
+    learner   a name of the catalogue with its `parameters`, or a learner already built; it must predict
               numbers (a named one that has a choice of losses is given the epsilon-insensitive one)
     norm      for learners that have one: what the deviations of an event's outputs add up to
     epsilon   for learners that have one: deviations up to this cost nothing
@@ -46,7 +46,12 @@ class VectorRegression:
     """
 
     def __init__(
-        self, learner: str | Learner = "implicit", *, norm: Any = "l2", epsilon: float = 0.0, **parameters: Any
+        self,
+        learner: str | Learner = "implicit",
+        *,
+        norm: Any = "l2",
+        epsilon: float = 0.0,
+        **parameters: Any,
     ) -> None:
         defaults = {"norm": "l2", "epsilon": 0.0, "loss": "epsilon-insensitive"}
         given = {"norm": norm, "epsilon": epsilon}
@@ -69,7 +74,7 @@ class VectorRegression:
         return self._deviation / self.events if self.events else float("nan")
 
     def learn(self, X: Any, Y: Any) -> Floats:
-        """Learn a table of rows with a vector each; returns the predictions (events, outputs) issued before."""
+        """Learn a table of rows with a vector each; returns the predictions issued before, shaped as Y."""
         rows = read_table(X)
         Y = self._read(Y, len(rows))
         predicted = np.empty(Y.shape)
@@ -84,7 +89,7 @@ class VectorRegression:
         return predicted
 
     def learn_one(self, x: Any, y: Any) -> Floats:
-        """Learn one event; returns the vector predicted before. `x`: a dict of named features, a dense or sparse row."""
+        """Learn one event; returns the vector predicted before. `x`: a dict, a dense or a sparse row."""
         predicted: Floats = self.learn(_as_table(x), [y])[0]
         return predicted
 
@@ -103,14 +108,21 @@ class VectorRegression:
         try:
             Y = np.asarray(Y)
         except ValueError:
-            raise ValueError("the rows of Y differ in length; give a row per event and a column per output") from None
+            raise ValueError(
+                "the rows of Y differ in length; give a row per event and a column per output"
+            ) from None
         if Y.ndim != 2 or Y.shape[1] == 0 or Y.dtype.kind not in "fiu":
-            raise ValueError(f"Y is {Y.dtype} {Y.shape}; give numbers, a row per event and a column per output")
+            raise ValueError(
+                f"Y is {Y.dtype} {Y.shape}; give numbers, a row per event and a column per output"
+            )
         same_count(len(Y), n, "Y")
         if self.outputs and Y.shape[1] != self.outputs:
             raise ValueError(f"Y has {Y.shape[1]} columns, {self.outputs} outputs were learned so far")
         bad = np.argwhere(np.isinf(Y))
         if len(bad):
             row, column = bad[0]
-            raise ValueError(f"row {row}: output {column} is {Y[row, column]}; numbers must be finite, NaN if unknown")
-        return Y.astype(np.float64)
+            raise ValueError(
+                f"row {row}: output {column} is {Y[row, column]}; numbers must be finite, NaN if unknown"
+            )
+        numbers: Floats = Y.astype(np.float64)
+        return numbers

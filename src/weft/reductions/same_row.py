@@ -1,7 +1,7 @@
 """Rounds in which all tasks see one row: what every reduction learns from.
 
-The tasks are numbered 0, 1, 2 ...; a round's width says how many of them take part, so that labels may be new at any
-time. Streams are learned piece by piece, which bounds memory and changes no bit.
+The tasks are numbered 0, 1, 2 ...; a round's width says how many of them take part, so that labels may be
+new at any time. Streams are learned piece by piece, which bounds memory and changes no bit.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -33,10 +33,14 @@ def build_model(
     """A model; `defaults` are given to a learner that is named and has such parameters."""
     if isinstance(learner, str) and learner in LEARNERS:
         letters = {field.name for field in fields(LEARNERS[learner])}
-        parameters = {letter: value for letter, value in defaults.items() if letter in letters} | dict(parameters)
+        parameters = {letter: value for letter, value in defaults.items() if letter in letters} | dict(
+            parameters
+        )
     model = Model(learner, tasks=tasks, **parameters)
     if model.learner.target != target:
-        raise ValueError(f"{model.learner.name} with these parameters is not {_KINDS[target]}, which is needed here")
+        raise ValueError(
+            f"{model.learner.name} with these parameters is not {_KINDS[target]}, which is needed here"
+        )
     return model
 
 
@@ -57,7 +61,9 @@ class Piece(NamedTuple):
     scores: Floats
 
 
-def learn_pieces(model: Model, rows: Rows, width: Ints, label: Callable[[int, int, int], Any]) -> Iterator[Piece]:
+def learn_pieces(
+    model: Model, rows: Rows, width: Ints, label: Callable[[int, int, int], Any]
+) -> Iterator[Piece]:
     """Learn piece by piece; `label(start, stop, tasks)` gives the (events, tasks) block of labels."""
     for start, stop in _cuts(width):
         active = _active(width[start:stop])
