@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from html import escape
 from typing import Any, cast
 
 import numpy as np
 
 from weft.batch import Floats, Ints
+from weft.evaluation import tables
 from weft.evaluation.prequential import Run, Setting, prepare, read_entries, run
 from weft.learner import Target
 from weft.names import Name
@@ -119,7 +119,7 @@ class Comparison:
         return self.learners[int(np.argmin(self.runs["error"].mean(axis=1)))]
 
     def rows(self) -> list[dict[str, Any]]:
-        """A dict per learner: metrics with standard errors, worst task, number of tasks won, seconds a run."""
+        """A dict per learner: metrics with standard errors, worst task, tasks won, seconds a run."""
         winners = self._winners()
         rows = []
         for which, label in enumerate(self.learners):
@@ -195,7 +195,7 @@ class Comparison:
             winners.append(int(first[0]) if len(first) == 1 else None)
         return winners
 
-    def _cells(self) -> tuple[list[str], list[list[tuple[str, bool]]]]:
+    def _cells(self) -> tuple[list[str], list[tables.Line]]:
         """Headings, and lines of (text, is it the best of its column); losses do not compare: no best."""
         rows, metrics = self.rows(), self._metrics()
         head = ["learner", *(_NAMES.get(metric, metric) for metric in metrics)]
@@ -212,8 +212,8 @@ class Comparison:
             line = [(row["learner"], row["learner"] == self.best)]
             for metric in metrics:
                 se = row["error_se"] if metric == "error" else math.nan  # the others' are in rows()
-                line.append((_figure(row[metric], se), row[metric] == best.get(metric)))
-            worst = f"{row['worst_task']} {_figure(row['worst_error'])}"
+                line.append((tables.figure(row[metric], se), row[metric] == best.get(metric)))
+            worst = f"{row['worst_task']} {tables.figure(row['worst_error'])}"
             line += [
                 (worst, row["worst_error"] == best["worst_error"]),
                 (str(row["wins"]), row["wins"] == best["wins"]),
@@ -230,46 +230,13 @@ class Comparison:
         return f"Comparison({len(self.learners)} learners, {self._title}, best {self.best!r})"
 
     def __str__(self) -> str:
-        head, lines = self._cells()
-        table = [head, *([text for text, _ in line] for line in lines)]
-        wide = [max(len(line[column]) for line in table) for column in range(len(head))]
-        text = [
-            "  ".join(
-                c.ljust(w) if at == 0 else c.rjust(w)
-                for at, (c, w) in enumerate(zip(line, wide, strict=True))
-            )
-            for line in table
-        ]
-        return "\n".join([self._title, *(line.rstrip() for line in text)])
+        return tables.as_text(self._title, *self._cells())
 
     def __rich__(self) -> Any:
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-        from rich.text import Text
-
-        head, lines = self._cells()
-        table = Table(title=self._title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for at, name in enumerate(head):
-            if at == 0:  # labels may be long: fold them, never a figure
-                table.add_column(name, min_width=min(12, max(len(label) for label in self.learners)))
-            else:
-                table.add_column(name, justify="right", no_wrap=True)
-        for line in lines:
-            table.add_row(*(Text(text, style="bold" if is_best else "") for text, is_best in line))
-        return table
+        return tables.as_rich(self._title, *self._cells())
 
     def _repr_html_(self) -> str:
-        head, lines = self._cells()
-        cells = [
-            "".join(
-                f"<td>{f'<b>{escape(text)}</b>' if is_best else escape(text)}</td>" for text, is_best in line
-            )
-            for line in lines
-        ]
-        body = "".join(
-            f"<tr>{line}</tr>" for line in ["".join(f"<th>{escape(name)}</th>" for name in head), *cells]
-        )
-        return f"<table><caption>{escape(self._title)}</caption>{body}</table>"
+        return tables.as_html(self._title, *self._cells())
 
 
 def _collect(
@@ -316,12 +283,6 @@ def _bar(wanted: bool, total: int) -> Iterator[Callable[[], None]]:
 def _se(values: Floats) -> float:
     """Standard error of the mean."""
     return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
-
-
-def _figure(value: float, se: float = math.nan) -> str:
-    if math.isnan(value):
-        return "-"
-    return f"{value:.4f}" if math.isnan(se) else f"{value:.4f} ±{se:.4f}"
 
 
 def _without_nan(value: Any) -> Any:

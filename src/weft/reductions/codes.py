@@ -84,7 +84,8 @@ def decode_hamming(M: Any, signs: Any) -> Ints:
     if not np.all(np.abs(signs) == 1):
         raise ValueError("signs must be -1 and +1")
     agreement: Ints = signs.astype(np.int64) @ M.T
-    return np.argmax(agreement, axis=1)  # takes the first among equals
+    nearest: Ints = np.argmax(agreement, axis=1)  # the first among equals
+    return nearest
 
 
 def read_code(M: Any) -> Ints:

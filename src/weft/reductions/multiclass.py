@@ -27,6 +27,7 @@ The default r of r-max is max(1, d/2) with d the distance of the code, as the in
 it (Sec. 8.2 says 5 where that is 4).
 """
 
+import os
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -35,9 +36,10 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.learner import Learner
 from weft.model import _as_table
-from weft.reductions import codes
+from weft.reductions import codes, files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
+from weft.store.codec import FileError
 
 CODINGS = ("one-vs-rest", "log2", "ecoc")
 
@@ -139,6 +141,36 @@ class Multiclass:
     def predict_one(self, x: Any) -> Any:
         """The label of one event, without learning."""
         return self.predict(_as_table(x))[0]
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file; labels must be strings, whole numbers or tuples of those."""
+        facts = {
+            "labels": files.storable(self.labels),
+            "grows": int(self._grows),
+            "code": None if self.code is None else self.code.tolist(),
+            "events": self.events,
+            "mistakes": self.mistakes,
+        }
+        files.save(path, self.model, "multiclass", facts)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Multiclass":
+        """Read what `save` wrote."""
+        model, facts = files.load(path, "multiclass")
+        found = cls.__new__(cls)
+        found.model, found._numbers = model, files.stored_labels(facts)
+        found._grows = bool(files.stored_number(facts, "grows", int))
+        found.code = None if facts.get("code") is None else codes.read_code(facts["code"])
+        found.events = files.stored_number(facts, "events", int)
+        found.mistakes = files.stored_number(facts, "mistakes", int)
+        labels, tasks = len(found._numbers), len(model.tasks)
+        if (labels, tasks) != ((tasks, labels) if found.code is None else found.code.shape):
+            raise FileError(f"{os.fspath(path)}: {labels} labels do not fit {tasks} tasks")
+        return found
+
+    # --- inside ---
 
     def _read(self, y: Any, n: int) -> tuple[Ints, list[Any]]:
         """Numbers of the labels, and all labels known after them."""

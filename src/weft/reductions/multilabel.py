@@ -16,6 +16,7 @@ l1   0.085 0.566
 linf 0.056 0.437
 """
 
+import os
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -25,8 +26,10 @@ from scipy import sparse
 from weft.batch import Floats, Ints
 from weft.learner import Learner
 from weft.model import _as_table
+from weft.reductions import files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
+from weft.store.codec import FileError
 
 SETS, ZERO_ONE, SIGNS, SPARSE = "sets", "0/1", "-1/+1", "sparse"
 
@@ -128,6 +131,37 @@ class Multilabel:
         """The set of labels of one event, without learning."""
         found: set[Any] = self._in_form(SETS, self.scores(_as_table(x)) >= 0.0)[0]
         return found
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file; labels must be strings, whole numbers or tuples of those."""
+        facts = {
+            "labels": files.storable(self.labels),
+            "grows": int(self._grows),
+            "form": self._form,
+            "events": self.events,
+            "one": self._one,
+            "inf": self._inf,
+        }
+        files.save(path, self.model, "multilabel", facts)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Multilabel":
+        """Read what `save` wrote."""
+        model, facts = files.load(path, "multilabel")
+        found = cls.__new__(cls)
+        found.model, found._numbers = model, files.stored_labels(facts)
+        found._grows = bool(files.stored_number(facts, "grows", int))
+        found.events = files.stored_number(facts, "events", int)
+        found._one = files.stored_number(facts, "one", float)
+        found._inf = files.stored_number(facts, "inf", int)
+        found._form = facts.get("form", "")
+        if found._form not in (SETS, ZERO_ONE, SIGNS, SPARSE) or len(found._numbers) != len(model.tasks):
+            raise FileError(f"{os.fspath(path)}: the labels do not fit the tasks")
+        return found
+
+    # --- inside ---
 
     def _count(self, wrong: Any, width: Ints) -> None:
         self.events += len(wrong)

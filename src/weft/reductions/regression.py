@@ -17,6 +17,7 @@ implicit update has a closed form:
 [0.741, 0.226]
 """
 
+import os
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from weft.batch import Floats
 from weft.learner import Learner
 from weft.model import _as_table
+from weft.reductions import files
 from weft.reductions.labels import same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
 
@@ -103,6 +105,21 @@ class VectorRegression:
         """The vector of one event, without learning."""
         predicted: Floats = self.predict(_as_table(x))[0]
         return predicted
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file."""
+        files.save(
+            path, self.model, "vector regression", {"events": self.events, "deviation": self._deviation}
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "VectorRegression":
+        """Read what `save` wrote."""
+        found = cls.__new__(cls)
+        found.model, facts = files.load(path, "vector regression")
+        found.events = files.stored_number(facts, "events", int)
+        found._deviation = files.stored_number(facts, "deviation", float)
+        return found
 
     def _read(self, Y: Any, n: int) -> Floats:
         try:
