@@ -67,7 +67,11 @@ def compare(
         raise ValueError(
             f"compare takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)"
         )
-    for what, value, least in (("shuffles", shuffles, 0), ("seed", seed, 0), ("workers", workers or 1, 1)):
+    for what, value, least in (
+        ("shuffles", shuffles, 0),
+        ("seed", seed, 0),
+        ("workers", 1 if workers is None else workers, 1),
+    ):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{what}={value!r} must be a whole number of at least {least}")
     entries = read_entries(learners)

@@ -1,4 +1,4 @@
-"""Tables of figures as plain text, for a terminal, and for a notebook. The first column names, the others count."""
+"""Tables of figures as plain text, for a terminal, for a notebook; the first column holds names."""
 
 import math
 from html import escape
