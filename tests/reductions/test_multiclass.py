@@ -260,7 +260,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path):
     assert not (tmp_path / "date.weft").exists()
 
 
-@pytest.mark.skipif("WEFT_DATA" not in os.environ, reason="WEFT_DATA does not name the folder of real data")
+@pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DATA does not name the folder of real data")
 def test_the_papers_norms_beat_the_sum_on_reuters_topics():
     """Sec. 8.2 on the documents of a single top-level topic: linf, and r-max below r = k, beat l1."""
     data = np.load(Path(os.environ["WEFT_DATA"]) / "rcv1_2316.npz", allow_pickle=False)

@@ -182,10 +182,10 @@ def test_saved_and_loaded_goes_on_as_if_nothing_had_happened(tmp_path):
         )
 
 
-@pytest.mark.skipif("WEFT_DATA" not in os.environ, reason="WEFT_DATA does not name the folder of real data")
+@pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DATA does not name the folder of real data")
 def test_the_papers_first_experiment_on_a_tenth_of_its_documents():
-    """Sec. 8.1 and 8.3: with C = 1e-3 on log counts, linf has the lower inf-error throughout and the lead in the
-    1-error at first; the implicit update beats the multitask Perceptron in both."""
+    """Sec. 8.1 and 8.3: with C = 1e-3 on log counts, linf has the lower inf-error throughout and the lead
+    in the 1-error at first; the implicit update beats the multitask Perceptron in both."""
     data = np.load(Path(os.environ["WEFT_DATA"]) / "rcv1_2316.npz", allow_pickle=False)
     counts = data["data"].astype(float)
     X = sparse.csr_array((np.log2(1 + counts), data["indices"], data["indptr"]), shape=tuple(data["shape"]))

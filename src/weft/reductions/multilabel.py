@@ -45,8 +45,9 @@ class Multilabel:
     A label is predicted when its score is >= 0. Predictions come in the form of the labels that were given.
 
     >>> learner = Multilabel()
-    >>> learner.learn([[1, 0], [1, 2], [1, 0]], [{"money"}, {"sport"}, {"money"}])
-    [set(), {'money'}, {'money'}]
+    >>> found = learner.learn([[1, 0], [0, 1], [1, 1]], [{"money"}, {"sport"}, {"money", "sport"}])
+    >>> [sorted(labels) for labels in found]
+    [[], ['money'], ['money', 'sport']]
     >>> learner.labels, learner.inf_error
     (['money', 'sport'], 0.6666666666666666)
     """
