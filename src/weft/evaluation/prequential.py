@@ -1,0 +1,182 @@
+"""One learner over one order of a stream: predict, then learn; and what is kept of it."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from weft.batch import Floats, Ints
+from weft.learner import Learner, Target
+from weft.model import Model
+from weft.stream import Stream
+from weft.tally import ABSOLUTE, MISTAKES
+
+CURVE_POINTS = 500
+"""Most points of a learning curve."""
+TAKEN = ("task", "events", "winner")
+"""Columns that stand beside the learners', so no learner can be called so."""
+KINDS: dict[Target, str] = {"binary": "classifies", "real": "predicts numbers", "point": "predicts the rows"}
+
+
+class Entry(NamedTuple):
+    """A learner as it is called in a comparison, and the tasks declared for it."""
+
+    label: str
+    learner: Learner
+    tasks: Any = None
+
+    def model(self) -> Model:
+        """A fresh model."""
+        return Model(self.learner, tasks=self.tasks)
+
+
+class Setting(NamedTuple):
+    """What all runs of a comparison share."""
+
+    stream: Stream
+    target: Target
+    events: Ints
+    curve_events: Ints
+    with_auc: bool
+
+
+class Run(NamedTuple):
+    """One learner over one order: metrics, the error summed per task, the error rate along the stream."""
+
+    metrics: dict[str, float]
+    task_sums: Floats
+    curve: Floats
+
+
+# --- who takes part ---
+
+
+def read_entries(learners: Any) -> list[Entry]:
+    """The learners meant by names, (name, parameters) pairs, learners, or a mapping of labels to those."""
+    if isinstance(learners, Mapping):
+        entries = [_entry(given, str(label)) for label, given in learners.items()]
+    elif isinstance(learners, Iterable) and not isinstance(learners, str):
+        entries = [_entry(given, None) for given in learners]
+    else:
+        entries = [_entry(learners, None)]
+    if not entries:
+        raise ValueError("no learners to compare; give at least one")
+    seen: dict[str, int] = {}
+    for at, entry in enumerate(entries):
+        if entry.label in TAKEN:
+            raise ValueError(
+                f"a learner cannot be labelled {entry.label!r}; the tables have a column of that name"
+            )
+        seen[entry.label] = seen.get(entry.label, 0) + 1
+        if seen[entry.label] > 1:
+            entries[at] = entry._replace(label=f"{entry.label} #{seen[entry.label]}")
+    return entries
+
+
+def _entry(given: Any, label: str | None) -> Entry:
+    if isinstance(given, Model):
+        raise ValueError("compare starts every run afresh: give the model's learner, model.learner")
+    if isinstance(given, str):
+        given = (given, {})
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
+        name, parameters = given
+        letters = {letter: value for letter, value in parameters.items() if letter != "tasks"}
+        try:
+            learner = Model(name, **parameters).learner
+        except ValueError as error:
+            raise named(label or str(name), error) from error
+        return Entry(label or _called(name, letters), learner, parameters.get("tasks"))
+    if not all(hasattr(given, part) for part in ("name", "target", "init", "learn")):
+        raise ValueError(
+            f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)"
+        )
+    changed = {
+        field.name: getattr(given, field.name)
+        for field in fields(given)
+        if field.default is MISSING or getattr(given, field.name) != field.default
+    }
+    return Entry(label or _called(given.name, changed), cast(Learner, given))
+
+
+def _called(name: str, parameters: Mapping[str, Any]) -> str:
+    return " ".join([name, *(f"{letter}={value}" for letter, value in parameters.items())])
+
+
+def named(label: str, error: ValueError) -> ValueError:
+    """The error with the learner's label before it."""
+    return ValueError(str(error) if str(error).startswith(f"{label}:") else f"{label}: {error}")
+
+
+def prepare(stream: Stream, entries: list[Entry], with_auc: bool) -> Setting:
+    """Refuse what cannot be run or compared; learn one round with each, so that its kernels are compiled."""
+    target = entries[0].learner.target
+    for entry in entries:
+        kind = entry.learner.target
+        if kind != target:
+            raise ValueError(
+                f"{entry.label} {KINDS[kind]}, {entries[0].label} {KINDS[target]}: "
+                "their errors do not compare; give learners of one kind"
+            )
+        try:
+            stream.labels(kind)
+            entry.model().learn(stream.cut(0, 1))
+        except ValueError as error:
+            raise named(entry.label, error) from error
+    if with_auc and target != "binary":
+        raise ValueError(f"auc needs learners that classify; {entries[0].label} {KINDS[target]}")
+    is_labelled = ~np.isnan(stream.labels(target))
+    total = int(is_labelled.sum())
+    if total == 0:
+        raise ValueError("all labels of the stream are missing; there is nothing to compare")
+    events = np.bincount(stream.task_codes[is_labelled], minlength=len(stream.task_names))
+    points = np.unique(np.linspace(1, total, min(CURVE_POINTS, total)).round().astype(np.int64))
+    return Setting(stream, target, events, points, with_auc)
+
+
+# --- one run ---
+
+
+def run(setting: Setting, entry: Entry, seed: int | None) -> Run:
+    """One learner over one random order, or over the stream's own if there is no seed."""
+    stream = setting.stream if seed is None else setting.stream.shuffled(seed)
+    model = entry.model()
+    begin = time.perf_counter()
+    try:
+        scores = model.learn(stream)
+    except ValueError as error:
+        raise named(entry.label, error) from error
+    seconds = time.perf_counter() - begin
+    tally, is_binary = model.tally, setting.target == "binary"
+    slots = [model.vocabulary.tasks.find(name) for name in setting.stream.task_names]
+    sums = tally.live[slots, MISTAKES if is_binary else ABSOLUTE]
+    has_events = setting.events > 0
+    macro = float(np.mean(sums[has_events] / setting.events[has_events]))
+    metrics = {
+        letter: value for letter, value in tally.total.items() if letter in ("error", "loss", "f1", "rmse")
+    }
+    metrics |= {"macro_error": macro, "seconds": seconds}
+    y = stream.labels(setting.target)
+    is_labelled = ~np.isnan(y)
+    y, scores = y[is_labelled], scores[is_labelled]
+    if setting.with_auc:
+        metrics["auc"] = pooled_auc(scores, y)
+    deviation = ((scores >= 0.0) != (y > 0.0)).astype(np.float64) if is_binary else np.abs(y - scores)
+    curve = np.cumsum(deviation)[setting.curve_events - 1] / setting.curve_events
+    return Run(metrics, sums, curve)
+
+
+def pooled_auc(scores: Floats, y: Floats) -> float:
+    """The share of (positive, negative) pairs in the right order, ties counting half; NaN without such pairs.
+
+    >>> pooled_auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([-1.0, -1.0, 1.0, 1.0]))
+    0.875
+    """
+    _, rank, count = np.unique(scores, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(count) - (count - 1) / 2.0
+    positive = y > 0.0
+    p, n = int(positive.sum()), int((~positive).sum())
+    if p == 0 or n == 0:
+        return float("nan")
+    return float((mean_rank[rank[positive]].sum() - p * (p + 1) / 2.0) / (p * n))
