@@ -1,6 +1,7 @@
-"""CSV with a header: a column for the task, one for the label, perhaps one for the round, all others features.
+"""CSV with a header: columns for the task, the label and perhaps the round; all others are features.
 
-An empty cell is a feature that is absent. Columns are converted in bulk; only where that fails are cells looked at.
+An empty cell is a feature that is absent. Columns are converted in bulk; only where that fails is every cell
+looked at.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """Files of events as chunks of a stream, whatever their format.
 
-A chunk is some thousand events, cut between rounds, so learning chunk after chunk is learning the file. Everything that
+A chunk is some thousand events, cut between rounds, so learning chunk after chunk is learning the file. What
 a model would refuse is refused here already, with the file and the line in which it stands.
 """
 
@@ -108,7 +108,7 @@ def read_chunks(
     target    what a label must be: "binary", "real", or "point" for learners that predict the row itself
     labels    False: events without a label are welcome, as when a model only scores them
     on_error  "stop" raises InputError at the first bad line; "skip" goes on and lists it in `Chunk.skipped`
-    start     the `Chunk.position` after which to go on; SourceChanged if the file's beginning is another one now
+    start     the `Chunk.position` after which to go on; SourceChanged if the file's beginning is another now
     """
     rules = Rules(target, labels)
     parser = _parser(format_of(source, format), rules, task_column, label_column)
@@ -179,8 +179,8 @@ class _Reader:
 
     def _parse(self, first: int, lines: list[bytes]) -> Block:
         block = self.parser.parse(first, without_mark(lines) if first == 1 else lines)
-        # Which label and which round is allowed is the same for all formats; a row refused for its label is not in
-        # the way of the round's other rows, so labels come first.
+        # What labels and rounds may be is the same for all formats. Labels come first: a row refused for its
+        # label is not in the way of the round's other rows.
         for check in (lambda b: check_labels(b, self.rules), self.rounds.check):
             new = check(block)
             block.faults += new
@@ -220,7 +220,7 @@ class _Reader:
 
 
 def _whole_rounds(block: Block, first: int, count: int) -> tuple[int, Block]:
-    """How many lines to use, and their block: without the last round, which may go on in the lines to come."""
+    """How many lines to use, and their block: without the last round, which may go on in later lines."""
     if block.rounds is None:
         return count, block
     at = len(block.rounds)

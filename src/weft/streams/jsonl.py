@@ -1,7 +1,7 @@
 """JSON lines: `{"task": "ann", "x": {"free": 1}, "y": 1}`, with `"round"` if events arrive together.
 
-`x` holds named features or, in every line alike, a list of one length; a list in `task` is a tuple. A line is decoded
-in one call; only a line that this refuses is looked at value by value, to say what is wrong with it.
+`x` holds named features or, in every line alike, a list of one length; a list in `task` is a tuple. A line is
+decoded in one call; only a line that this refuses is looked at value by value, to say what is wrong with it.
 """
 
 import json
@@ -23,7 +23,7 @@ class Event(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
     task: str | int | list[Any]
     x: dict[str, float] | list[float]
-    y: float | None | msgspec.UnsetType = msgspec.UNSET
+    y: float | msgspec.UnsetType | None = msgspec.UNSET
     round: int | str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -49,12 +49,7 @@ class Parser:
         for number, line in enumerate(lines, first):
             try:
                 event = _decode(line)
-                if (
-                    event.x.__class__ is list
-                    and len(event.x) != self.width
-                    or event.x.__class__ is dict
-                    and self.width != -1
-                ):
+                if self.width != (len(event.x) if event.x.__class__ is list else -1):
                     self._check_form(event)
                 if (event.round is msgspec.UNSET) == self.rounds or self.rounds is None:
                     self._check_round(event)
@@ -135,8 +130,8 @@ def _name(value: Any) -> Name:
 def _keys_twice(first: int, lines: list[bytes], numbers: list[int], events: list[Event]) -> list[Fault]:
     """Lines in which a key stands twice: a decoder would keep the last one and say nothing.
 
-    A key ends in a quote and a colon, so a line with as many of these as it has keys has none twice. Only lines with
-    more (a quote and a colon inside a name, or really a key twice) are read again.
+    A key ends in a quote and a colon, so a line with as many of these as it has keys has none twice. Lines
+    with more (a quote and a colon inside a name, or really a key twice) are read again.
     """
     faults = []
     for number, event in zip(numbers, events, strict=True):
@@ -176,10 +171,8 @@ def diagnose(line: bytes, rules: Rules, otherwise: str) -> tuple[str | None, str
         return None, "the line is not UTF-8; write the file in UTF-8"
     except json.JSONDecodeError as error:
         if error.pos >= len(line.decode(errors="replace").rstrip()) or "Unterminated" in error.msg:
-            return (
-                None,
-                f"the line ends in the middle of an event, after {show(line.decode().rstrip()[-20:])}; write it whole",
-            )
+            end = show(line.decode().rstrip()[-20:])
+            return None, f"the line ends in the middle of an event, after {end}; write it whole"
         return None, f"not JSON at column {error.colno} ({error.msg}); write one event per line"
     except RecursionError:
         return None, "the line is nested too deeply; write one event per line"

@@ -55,7 +55,7 @@ class Rules:
 
 @dataclass
 class Block:
-    """The records of some lines. X is a list of dicts, an array, a table with named columns, or a CSR array."""
+    """The records of some lines. X is a list of dicts, an array, a table with named columns or a CSR."""
 
     lines: list[int]
     tasks: list[Name]

@@ -1,4 +1,4 @@
-"""Where lines come from: a file, a gzip file, or standard input, with line numbers and a digest of what was used."""
+"""Where lines come from: a file, plain or gzip, or standard input; counts and digests what was used."""
 
 import gzip
 import hashlib
@@ -40,7 +40,7 @@ class Source:
         if Path(self.path).is_dir():
             raise InputError(f"{self.name} is a folder; give a file, or - for standard input")
         try:
-            raw = open(self.path, "rb")
+            raw = open(self.path, "rb")  # noqa: SIM115 (closed by __exit__)
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"there is no file {self.path}; give a file of events, or - for standard input"

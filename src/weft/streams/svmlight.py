@@ -1,4 +1,4 @@
-"""SVMlight lines: `label qid:TASK index:value ... # comment`. Features are whole numbers, the task is the qid."""
+"""SVMlight lines: `label qid:TASK index:value ... # comment`. Features are numbered, the qid is the task."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ _LARGEST = 2**31
 
 
 class Parser:
-    """Lines to blocks. The structure of a line is checked by one pattern, the numbers of all lines at once."""
+    """Lines to blocks. One pattern checks the form of a line; the numbers of all lines are read at once."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -94,7 +94,7 @@ def _rows(features: list[str]) -> Any:
     words = " ".join(features).replace(":", " ").split()
     indices, values = np.array(words[::2], np.int64), np.array(words[1::2], np.float64)
     indptr = np.concatenate([[0], np.cumsum([text.count(":") for text in features])]).astype(np.int64)
-    if len(indices) and int(indices.max()) >= _LARGEST or not np.all(np.isfinite(values)):
+    if (len(indices) and int(indices.max()) >= _LARGEST) or not np.all(np.isfinite(values)):
         raise ValueError("index or value out of range")
     row = np.repeat(np.arange(len(features)), np.diff(indptr))
     order = np.lexsort((indices, row))

@@ -40,7 +40,7 @@ def related_tasks(
         names.append(f"loner/{n + 1:02d}")
         truth[t] = -centres[n // 2 % groups] if n % 2 else _directions(rng, 1, features)[0]
 
-    # Sizes fall like 1 / rank, in an order that has nothing to do with groups; every task appears at least once.
+    # Sizes fall like 1 / rank, in an order that has nothing to do with groups; every task appears.
     share = 1.0 / np.arange(1, tasks + 1)
     order = rng.permutation(tasks)
     task = np.concatenate([np.arange(tasks), rng.choice(order, events - tasks, p=share / share.sum())])
