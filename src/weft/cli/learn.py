@@ -22,14 +22,41 @@ _MOST_SKIPPED = 10
     "  | weft learn - --model spam.weft --learner pa --set C=0.5",
 ))  # fmt: skip
 @click.argument("file")
-@click.option("--model", "model_path", required=True, metavar="MODEL", help="The model file: opened, or made if it is not there.")
-@click.option("--learner", metavar="NAME", help=f"Learner of a new model; weft catalogue lists them.  [default: {DEFAULT_LEARNER}]")
-@click.option("--set", "settings", multiple=True, metavar="LETTER=VALUE", help="A parameter of the learner, such as C=0.5; may be repeated.")
-@click.option("--tasks", metavar="N|NAMES", help="Declare the tasks of a new model: a number, or names with commas.")
+@click.option(
+    "--model",
+    "model_path",
+    required=True,
+    metavar="MODEL",
+    help="The model file: opened, or made if it is not there.",
+)
+@click.option(
+    "--learner",
+    metavar="NAME",
+    help=f"Learner of a new model; weft catalogue lists them.  [default: {DEFAULT_LEARNER}]",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="LETTER=VALUE",
+    help="A parameter of the learner, such as C=0.5; may be repeated.",
+)
+@click.option(
+    "--tasks", metavar="N|NAMES", help="Declare the tasks of a new model: a number, or names with commas."
+)
 @file_options
-@click.option("--every", type=click.IntRange(min=1), metavar="N", help="Save the model every N events, not only at the end.")
-@click.option("--restart", is_flag=True, help="Learn FILE from its first line, even if it was learned before.")
-@click.option("--keep-position", is_flag=True, help="Go on where FILE was left although the model was changed since.")
+@click.option(
+    "--every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Save the model every N events, not only at the end.",
+)
+@click.option(
+    "--restart", is_flag=True, help="Learn FILE from its first line, even if it was learned before."
+)
+@click.option(
+    "--keep-position", is_flag=True, help="Go on where FILE was left although the model was changed since."
+)
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @json_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -99,16 +126,27 @@ def command(
 
 
 def _report(
-    file: "ModelFile", run: "Run", source: str, new: bool, before: dict[str, float], seconds: float, all_tasks: bool
+    file: "ModelFile",
+    run: "Run",
+    source: str,
+    new: bool,
+    before: dict[str, float],
+    seconds: float,
+    all_tasks: bool,
 ) -> None:
     screen = console()
     name = "standard input" if source == "-" else source
     if not run.events:
-        screen.print(f"{name} was learned already, all {count(run.before)} events of it; nothing was done.", soft_wrap=True)
+        screen.print(
+            f"{name} was learned already, all {count(run.before)} events of it; nothing was done.",
+            soft_wrap=True,
+        )
         screen.print("To learn it a second time, add --restart.", soft_wrap=True)
         return
     tally = file.model.tally
-    screen.print(tally_table(tally, all_tasks, title=f"{file.model.learner.name}: predictions before learning"))
+    screen.print(
+        tally_table(tally, all_tasks, title=f"{file.model.learner.name}: predictions before learning")
+    )
     again = f" (after {count(run.before)} learned earlier)" if run.before else ""
     screen.print(
         f"Learned {count(run.events)} events of {name}{again} in {seconds:.1f} s; "
@@ -188,7 +226,9 @@ class _Bar:
             disable=not (show and screen.is_terminal),
         )
         self._events = 0
-        self._task = self._progress.add_task(f"learning {source}", total=None if source == "-" else 1.0, events=0)
+        self._task = self._progress.add_task(
+            f"learning {source}", total=None if source == "-" else 1.0, events=0
+        )
 
     def __enter__(self) -> "_Bar":
         self._progress.start()

@@ -1,5 +1,6 @@
 """Learning a file into a model file: chunk by chunk, with snapshots, and an orderly stop at Ctrl-C."""
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -70,7 +71,9 @@ def refuse_other_learner(path: Path, model: Model, learner: str | None, settings
     name = learner or held["name"]
     if name != held["name"]:
         build(name, settings)  # a name that does not exist at all deserves that message
-        raise ValueError(f"{path} was learned by {held['name']}, not {name}; leave --learner out or choose another --model")
+        raise ValueError(
+            f"{path} was learned by {held['name']}, not {name}; leave --learner out or choose another --model"
+        )
     asked = to_json(build(name, {**held["parameters"], **settings}))
     for letter, value in asked["parameters"].items():
         if value != held["parameters"][letter]:
@@ -112,42 +115,43 @@ def learn_chunks(
             sources[source_key(source)] = entry
         file.save(sources)
 
-    with CtrlC() as stop:
+    stop = CtrlC()
+    try:
         for chunk in chunks:
-            file.model.learn(chunk.stream)
-            run.events += len(chunk)
-            run.skipped += chunk.skipped
-            entry = Entry(*chunk.position, run.before + run.events)
-            unsaved += len(chunk)
-            on_chunk(chunk)
-            if stop.asked:
-                run.interrupted = True
-                break
-            if every and unsaved >= every:
-                save()
-                unsaved = 0
+            with stop:
+                if len(chunk):
+                    file.model.learn(chunk.stream)
+                run.events += len(chunk)
+                run.skipped += chunk.skipped
+                entry = Entry(*chunk.position, run.before + run.events)
+                unsaved += len(chunk)
+                on_chunk(chunk)
+                if every and unsaved >= every:
+                    save()
+                    unsaved = 0
+    except KeyboardInterrupt:
+        run.interrupted = True
+    with contextlib.suppress(KeyboardInterrupt), stop:
         if unsaved:
             save()
     return run
 
 
 class CtrlC:
-    """Within this, the first Ctrl-C only asks to stop; the second interrupts as usual."""
-
-    def __init__(self) -> None:
-        self.asked = False
+    """Holds a Ctrl-C back until the block is left, so that a model is never caught between two states."""
 
     def __enter__(self) -> "CtrlC":
+        self.asked = False
         self._ours = threading.current_thread() is threading.main_thread()
         if self._ours:
             self._before = signal.signal(signal.SIGINT, self._ask)
         return self
 
     def _ask(self, *_: Any) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
         self.asked = True
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._ours:
             signal.signal(signal.SIGINT, self._before)
+        if self.asked and kind is None:
+            raise KeyboardInterrupt

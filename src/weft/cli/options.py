@@ -29,7 +29,9 @@ def file_options(function: Function) -> Function:
     return function
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else."
+)
 
 
 def parse_value(text: str) -> Any:

@@ -95,7 +95,10 @@ def _parse(path: Path) -> list[State]:
         return [
             State(
                 None if item["model"] is None else str(item["model"]),
-                {str(key): Entry(int(e["lines"]), str(e["digest"]), int(e["events"])) for key, e in item["sources"].items()},
+                {
+                    str(key): Entry(int(e["lines"]), str(e["digest"]), int(e["events"]))
+                    for key, e in item["sources"].items()
+                },
             )
             for item in data["states"]
         ]

@@ -91,7 +91,13 @@ def tally_table(tally: "Tally", all_tasks: bool = False, title: str | None = Non
 def _figures(row: dict[str, Any], binary: bool) -> list[str]:
     if binary:
         mistakes = count(row["mistakes"])
-        return [count(row["events"]), mistakes, share(row["error"]), number(row["f1"], 3), number(row["loss"])]
+        return [
+            count(row["events"]),
+            mistakes,
+            share(row["error"]),
+            number(row["f1"], 3),
+            number(row["loss"]),
+        ]
     return [count(row["events"]), number(row["error"]), number(row["rmse"]), number(row["loss"])]
 
 

@@ -42,7 +42,10 @@ class SourceChanged(InputError):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some events of a file: rows, tasks, labels (NaN where there is none), rounds, and the line of each."""
+    """Some events of a file: rows, tasks, labels (NaN where there is none), rounds, and the line of each.
+
+    A chunk is empty when all its lines were skipped.
+    """
 
     X: Any
     tasks: list[Name]
@@ -171,8 +174,8 @@ class _Reader:
             self.source.use(pending[:used])
             pending = pending[used:]
             faults += block.faults
-            if block.tasks:
-                found += len(block.tasks)
+            found += len(block.tasks)
+            if block.tasks or (block.faults and (found or not fresh)):
                 yield self._chunk(block)
         if not found and fresh:
             self._refuse_empty(faults)

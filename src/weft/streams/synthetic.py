@@ -14,6 +14,7 @@ def related_tasks(
     loners: int = 12,
     spread: float = 0.3,
     noise: float = 0.05,
+    round_size: int = 1,
     seed: int = 0,
 ) -> Stream:
     """Tasks in groups that share a weight vector, and loners that share nothing; labels -1 and +1.
@@ -23,6 +24,7 @@ def related_tasks(
     groups    number of groups; a task's own vector deviates from its group's by `spread` (relative length)
     loners    tasks outside the groups: every second one opposes a group's vector, the others have their own
     noise     share of labels that are flipped
+    round_size  most events that arrive together; a round is shorter where a task would stand in it twice
 
     >>> stream = related_tasks(tasks=4, events=100, groups=1, loners=1)
     >>> sorted(stream.task_names), len(stream)
@@ -40,15 +42,29 @@ def related_tasks(
         names.append(f"loner/{n + 1:02d}")
         truth[t] = -centres[n // 2 % groups] if n % 2 else _directions(rng, 1, features)[0]
 
-    # Sizes fall like 1 / rank, in an order that has nothing to do with groups; every task appears.
-    share = 1.0 / np.arange(1, tasks + 1)
+    # Sizes fall like 1 / sqrt(rank), in an order that has nothing to do with groups; every task appears.
+    share = 1.0 / np.sqrt(np.arange(1, tasks + 1))
     order = rng.permutation(tasks)
     task = np.concatenate([np.arange(tasks), rng.choice(order, events - tasks, p=share / share.sum())])
     task = rng.permutation(task)
     X = rng.standard_normal((events, features)) / np.sqrt(features)
     y = np.where(np.einsum("ij,ij->i", X, truth[task]) >= 0.0, 1.0, -1.0)
     y[rng.random(events) < noise] *= -1.0
-    return Stream(X, y, [names[t] for t in task])
+    rounds = None if round_size == 1 else _rounds(task.tolist(), round_size)
+    return Stream(X, y, [names[t] for t in task], rounds)
+
+
+def _rounds(task: list[int], size: int) -> list[int]:
+    """Fill rounds one after the other, with no task twice in one."""
+    numbers: list[int] = []
+    here: set[int] = set()
+    number = 0
+    for t in task:
+        if t in here or len(here) == size:
+            number, here = number + 1, set()
+        here.add(t)
+        numbers.append(number)
+    return numbers
 
 
 def _directions(rng: np.random.Generator, count: int, features: int) -> Floats:
