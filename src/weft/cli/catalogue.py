@@ -71,7 +71,7 @@ def _print_all(entries: list["Entry"], special: dict[str, str]) -> None:
 
 def _print_one(entry: "Entry", special: dict[str, str]) -> None:
     screen = console()
-    screen.print(f"[bold]{entry.name}[/bold]  {entry.summary}\n{entry.paper}", soft_wrap=True)
+    screen.print(f"{entry.name}: {entry.summary}\n{entry.paper}")
     table = _text_table("letter", "default", "must be", "meaning")
     for p in entry.parameters:
         table.add_row(p.name, _default(p.default), p.allowed, p.doc)

@@ -12,6 +12,7 @@ DEFAULT_LEARNERS = ("pa", "pa:pooled=true", "implicit")
 
 
 @click.command("compare", epilog=example(
+    """echo '{"task": "ann", "x": {"free": 1, "offer": 2}, "y": 1}' > events.jsonl""",
     'weft compare events.jsonl --learner pa --learner "implicit:norm=linf,C=0.5" --shuffles 3',
 ))  # fmt: skip
 @click.argument("file")
@@ -45,9 +46,9 @@ def command(
 ) -> None:
     """Compare learners on FILE: does sharing help on these data?
 
-    Every learner learns the same events in several random orders, predicting each before it learns it. The table gives
-    the error with its standard error, the task that fares worst, and on how many tasks each learner does best. No model
-    is saved. FILE is as in weft learn, and is read whole.
+    Every learner learns the same events in several random orders, predicting each before it learns it. The
+    table gives the error with its standard error, the task that fares worst, and on how many tasks each
+    learner does best. No model is saved. FILE is as in weft learn, and is read whole.
     """
     from weft.learners.catalogue import build
 

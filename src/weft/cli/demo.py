@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,14 +28,15 @@ class Candidate:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
+C = 0.3  # the same aggressiveness for all, so that nothing but the sharing differs
 CANDIDATES = (
-    Candidate("independent", "pa", "every task learns from its own events alone"),
-    Candidate("pooled", "pa", "one model for all, as if the tasks were the same", {"pooled": True}),
+    Candidate("independent", "pa", "a model per user, learned from the user's own answers alone", {"C": C}),
+    Candidate("pooled", "pa", "one model for all, as if the users were one person", {"C": C, "pooled": True}),
     Candidate(
         "shared loss",
         "implicit",
-        "own models; the tasks of a round share one step budget",
-        {"norm": "l2", "C": 1.0},
+        "a model per user; answers that arrive together share one step",
+        {"C": C},
     ),
 )
 """The first letters of the labels differ: they are the marks in the chart."""
@@ -57,10 +59,10 @@ class Result:
 
 @click.command("demo", epilog=example("weft demo --events 4000 --tasks 40 --seed 1"))
 @click.option(
-    "--events", type=click.IntRange(min=200), default=12000, show_default=True, help="Events of the stream."
+    "--events", type=click.IntRange(min=200), default=6000, show_default=True, help="Events of the stream."
 )
 @click.option(
-    "--tasks", type=click.IntRange(min=8), default=80, show_default=True, help="Tasks of the stream."
+    "--tasks", type=click.IntRange(min=8), default=120, show_default=True, help="Tasks of the stream."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another stream.")
 @click.option(
@@ -70,16 +72,19 @@ class Result:
 def command(events: int, tasks: int, seed: int, path: str, as_json: bool) -> None:
     """See what multitask learning is about: three learners on one made-up stream.
 
-    The stream has many small tasks. Most belong to groups that nearly agree; some are loners. The demo lets every
-    learner predict each event before it learns it, compares their errors, draws their learning curves, and saves a
-    model to go on with.
+    The stream has many small tasks. Most of them nearly agree; some are loners. The demo lets
+    every learner predict each event before it learns it, compares their errors, draws their learning curves,
+    and saves a model to go on with.
     """
     from weft.streams.synthetic import related_tasks
 
     if events < tasks:
         raise ValueError(f"--events {events} is less than --tasks {tasks}: every task needs an event")
-    loners = max(2, tasks // 5)
-    stream = related_tasks(tasks=tasks, events=events, loners=loners, round_size=8, seed=seed)
+    _refuse_to_replace(Path(path))
+    loners = max(2, tasks // 6)
+    stream = related_tasks(
+        tasks=tasks, events=events, groups=1, loners=loners, spread=0.3, noise=0.05, round_size=8, seed=seed
+    )
     if not as_json:
         _introduce(stream, loners)
     results = []
@@ -88,16 +93,19 @@ def command(events: int, tasks: int, seed: int, path: str, as_json: bool) -> Non
             click.echo(f"learning: {candidate.label} ...\r", err=True, nl=False)
         results.append(_run(candidate, stream))
     saved = next(result for result in results if result.candidate.label == SAVED)
-    existing = Path(path)
-    if existing.exists():
-        from weft.model import load
-
-        load(existing)  # a file that is no model is not ours to replace
     saved.model.save(path)
     if as_json:
         print_json(_as_json(results, stream, path))
     else:
         _report(results, stream, path)
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """Only the model of an earlier demo may be written over."""
+    from weft.model import load
+
+    if path.exists() and not all(str(name).startswith(("group-", "loner/")) for name in load(path).tasks):
+        raise ValueError(f"{path} holds a model that is not from the demo; choose another file with --model")
 
 
 def _run(candidate: Candidate, stream: "Stream") -> Result:
@@ -145,12 +153,16 @@ def _introduce(stream: "Stream", loners: int) -> None:
     tasks = len(stream.task_names)
     screen = console()
     screen.print(
-        f"\nImagine {tasks} users, each with a yes-or-no question of their own: is this mail spam to me? The answers come\n"
-        f"one by one, {count(len(stream))} in all; the busiest user gives {sizes.max()}, half of them at most {int(np.median(sizes))}. "
-        f"{tasks - loners} users belong\nto 3 groups that nearly agree; {loners} are loners, some of whom want the opposite. Every answer is\n"
-        "predicted before it is learned, and 5% of the answers are wrong by chance.\n".replace("\n", " "),
-        soft_wrap=False,
+        f"Imagine {tasks} users, each with a yes-or-no question: is this message interesting to me? They are "
+        f"the tasks. Their answers arrive a handful at a time, {count(len(stream))} in all: the busiest user "
+        f"gives {sizes.max()} of them, half of the users at most {int(np.median(sizes))}. {tasks - loners} "
+        f"users nearly agree with each other; {loners} are loners with a taste of their own, and every second "
+        "loner wants the opposite of the rest. 1 answer in 20 is given by mistake.\n\n"
+        "Three learners see the same answers. Each has to predict an answer before it may learn from it:\n"
     )
+    for candidate in CANDIDATES:
+        screen.print(f"  {candidate.label:<12} {candidate.words}", soft_wrap=True)
+    screen.print()
 
 
 def _report(results: list[Result], stream: "Stream", path: str) -> None:
@@ -163,14 +175,11 @@ def _report(results: list[Result], stream: "Stream", path: str) -> None:
     for result in results:
         figures = [share(result.error), share(result.small), share(result.loners), f"{result.seconds:.3f}"]
         table.add_row(result.candidate.label, *figures)
-    for candidate in CANDIDATES:
-        screen.print(f"  [bold]{candidate.label:<12}[/bold] {candidate.words}", soft_wrap=True)
-    screen.print()
     screen.print(table)
-    screen.print("[bold]Error as the stream goes by[/bold] (over the last tenth of it)", soft_wrap=True)
+    screen.print("Error as the stream goes by (over the last tenth of it)", style="bold")
     curves = {result.candidate.label: result.curve for result in results}
     for line in draw(curves, len(stream)):
-        screen.print(line, soft_wrap=True, markup=False)
+        screen.print(line, soft_wrap=True)
     legend = "   ".join(f"{result.candidate.label[0]} = {result.candidate.label}" for result in results)
     screen.print(f"        {legend}     events ->\n", soft_wrap=True)
     for sentence in findings(results):
@@ -187,24 +196,29 @@ def _report(results: list[Result], stream: "Stream", path: str) -> None:
 
 
 def findings(results: list[Result]) -> list[str]:
-    """What this run shows, and nothing more."""
+    """What this run shows, and nothing more: learners within a point of the best are named together."""
     sentences = []
-    for what, attribute in (
-        ("over all events", "error"),
-        ("on the small tasks", "small"),
-        ("on the loners", "loners"),
-    ):
-        ranked = sorted(results, key=lambda result: getattr(result, attribute))
-        best, worst = ranked[0], ranked[-1]
-        low, high = getattr(best, attribute), getattr(worst, attribute)
-        if high - low < 0.005:
-            sentences.append(f"- {what.capitalize()} the learners are within half a point of each other.")
-        else:
-            sentences.append(
-                f"- {what.capitalize()}, {best.candidate.label} does best ({share(low)}) and "
-                f"{worst.candidate.label} worst ({share(high)})."
-            )
+    for what, error in _MEASURES:
+        ranked = sorted(results, key=error)
+        leading = [result for result in ranked if error(result) - error(ranked[0]) < 0.01]
+        if len(leading) == len(ranked):
+            sentences.append(f"- {what}, all are within a point of each other ({share(error(ranked[0]))}).")
+            continue
+        best = " and ".join(f"{result.candidate.label} ({share(error(result))})" for result in leading)
+        verb = "does" if len(leading) == 1 else "do"
+        worst = ranked[-1]
+        sentences.append(
+            f"- {what}, {best} {verb} best, {worst.candidate.label} worst ({share(error(worst))})."
+        )
     return ["What this run shows:", *sentences, *_caution(results)]
+
+
+_MEASURES: tuple[tuple[str, Callable[[Result], float]], ...] = (
+    ("Over all events", lambda result: result.error),
+    ("On the small tasks (the smaller half)", lambda result: result.small),
+    ("On the loners", lambda result: result.loners),
+    ("Over the last tenth of the stream", lambda result: result.curve[-1]),
+)
 
 
 def _caution(results: list[Result]) -> list[str]:
@@ -213,8 +227,8 @@ def _caution(results: list[Result]) -> list[str]:
     if pooled is None or shared is None or pooled.small >= shared.small:
         return []
     return [
-        "- Sharing a loss is not sharing weights: it says which mistakes matter most, and a task still learns from its "
-        "own events only. Where tasks agree and are small, pooling knows more."
+        "- Sharing a loss is not sharing weights: it decides which mistakes matter most, while a task still "
+        "learns from its own events only. Where small tasks agree, pooling knows more."
     ]
 
 

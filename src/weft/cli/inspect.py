@@ -25,10 +25,10 @@ LARGEST_MATRIX = 20_000_000
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @json_option
 def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_json: bool) -> None:
-    """Show what MODEL holds: its learner, its tasks and how well each was predicted, and how the tasks are related.
+    """Show what MODEL holds: its learner, its tasks, how well it did and how tasks are related.
 
-    With --task, the features that weigh most for that task: a positive weight speaks for the label +1, a negative one
-    for -1.
+    With --task, the features that weigh most for that task: a positive weight speaks for the label +1, a
+    negative one for -1.
     """
     from weft.model import load
 

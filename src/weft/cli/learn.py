@@ -18,8 +18,8 @@ _MOST_SKIPPED = 10
 
 
 @click.command("learn", epilog=example(
-    """printf '%s\\n' '{"task": "ann", "x": {"free": 1}, "y": 1}' '{"task": "bob", "x": {"free": 1}, "y": -1}' \\""",
-    "  | weft learn - --model spam.weft --learner pa --set C=0.5",
+    """echo '{"task": "ann", "x": {"free": 1, "offer": 2}, "y": 1}' > events.jsonl""",
+    "weft learn events.jsonl --model spam.weft --learner pa --set C=0.5",
 ))  # fmt: skip
 @click.argument("file")
 @click.option(
@@ -79,11 +79,11 @@ def command(
 ) -> None:
     """Learn FILE, event by event, and save the model.
 
-    FILE holds one event per line: JSON lines {"task": "ann", "x": {"free": 1}, "y": 1}, CSV with a header, or SVMlight
-    with the task as qid; - is standard input, .gz is unpacked. Every event is predicted before it is learned, so the
-    table at the end tells how well the model would have done. Ctrl-C saves and stops; the same command goes on where
-    it stopped, and learns only what is new when the file has grown. A malformed line stops everything, and the model
-    file stays as it was.
+    FILE holds one event per line: JSON lines {"task": "ann", "x": {"free": 1}, "y": 1}, CSV with a header, or
+    SVMlight with the task as qid; - is standard input, .gz is unpacked. Every event is predicted before it is
+    learned, so the table at the end tells how well the model would have done. Ctrl-C saves and stops; the
+    same command goes on where it stopped, and learns only what is new when the file has grown. A malformed
+    line stops everything, and the model file stays as it was.
     """
     from weft.cli.learning import ModelFile, learn_chunks, open_or_create, progress_of
     from weft.cli.progress_file import source_key
@@ -209,7 +209,7 @@ def _stopped(file: str, path: Path, run: "Run", again: str) -> str:
 
 
 class _Bar:
-    """A progress bar on standard error: by the file's bytes, or a counter where nobody knows how much will come."""
+    """A progress bar on standard error: by the file's bytes, or a counter for standard input."""
 
     def __init__(self, source: str, show: bool) -> None:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

@@ -37,7 +37,7 @@ class ModelFile:
         """Write model and progress; a crash at any point leaves a pair that belongs together."""
         if _checksum_of(self.path) != self.state.model:
             raise ValueError(
-                f"{self.path} was changed by somebody else while this ran; nothing was saved, run the command again"
+                f"{self.path} was changed by something else meanwhile; nothing was saved, run this again"
             )
         data = self.model.to_bytes()
         after = State(checksum(data), sources)

@@ -20,7 +20,7 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: Any = None) -> None:
         """Print it the way Unix tools do."""
@@ -71,9 +71,9 @@ def _about_file(error: OSError) -> str:
 def cli() -> None:
     """Online multitask learning: one model per task, all learned from one stream of events.
 
-    A task is whoever needs a model of their own: a user, a device, a label. An event says which task it belongs to,
-    what was seen, and what the answer was. weft predicts every event before it learns it, so learning a file also
-    tells how well it went.
+    A task is whoever needs a model of their own: a user, a device, a label. An event says which task it
+    belongs to, what was seen, and what the answer was. weft predicts every event before it learns it, so
+    learning a file also tells how well it went.
 
     \b
     Start here:   weft demo

@@ -19,7 +19,7 @@ def file_options(function: Function) -> Function:
     options = [
         click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "svmlight"]),
                      help="Format of FILE; by default its ending says it, and standard input is jsonl."),
-        click.option("--task-column", default="task", show_default=True, help="CSV column that names the task."),
+        click.option("--task-column", default="task", show_default=True, help="CSV column of the task."),
         click.option("--label-column", default="y", show_default=True, help="CSV column with the label."),
         click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
                      help="At a malformed line: stop, or skip and list it."),

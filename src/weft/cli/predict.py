@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 
 @click.command("predict", epilog=example(
-    "weft demo --model demo.weft",
-    """printf '%s\\n' '{"task": "loner/01", "x": [1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}' \\""",
-    "  | weft predict - --model demo.weft",
+    """echo '{"task": "ann", "x": {"free": 1}, "y": 1}' > events.jsonl""",
+    "weft learn events.jsonl --model spam.weft && weft predict events.jsonl --model spam.weft",
 ))  # fmt: skip
 @click.argument("file")
 @click.option("--model", "model_path", required=True, metavar="MODEL", help="The model file.")
@@ -41,10 +40,10 @@ def command(
 ) -> None:
     """Predict the events of FILE with a model, and learn nothing.
 
-    Writes one line per event, in the order of FILE: its task, the score, and for a classifier the label, which is 1
-    where the score is 0 or more and -1 elsewhere. Labels in FILE may be missing; where they are there, the error is
-    reported at the end. A task that the model does not know is predicted as a new one would be; features that it does
-    not know are ignored. FILE is as in weft learn.
+    Writes one line per event, in the order of FILE: its task, the score, and for a classifier the label,
+    which is 1 where the score is 0 or more and -1 elsewhere. Labels in FILE may be missing; where they are
+    there, the error is reported at the end. A task that the model does not know is predicted as a new one
+    would be; features that it does not know are ignored. FILE is as in weft learn.
     """
     from weft.model import load
     from weft.streams import read_chunks

@@ -1,8 +1,9 @@
 """How far each file was learned, beside the model: `spam.weft.progress`.
 
-Model and progress are two files, and a crash may come between the two writes. So the progress file is written first
-and holds two states, each with the checksum of its model: the one on disk and the one about to be written. Whichever
-model file is found later tells which of the two is true, and nothing is learned twice or lost.
+Model and progress are two files, and a crash may come between the two writes. So the progress file is written
+first and holds two states, each with the checksum of its model: the one on disk and the one about to be
+written. Whichever model file is found later tells which of the two is true, and nothing is learned twice or
+lost.
 """
 
 import hashlib
@@ -60,7 +61,7 @@ def source_key(source: str) -> str:
 
 
 def read_state(model: Path, digest: str | None) -> State:
-    """What the model with this checksum has learned; ModelChanged if the progress file knows another one only."""
+    """What the model with this checksum has learned; ModelChanged if only other ones are known."""
     path = progress_path(model)
     if digest is None or not path.exists():
         return State(digest)

@@ -22,7 +22,8 @@ def console(err: bool = False) -> "Console":
     """Standard output or standard error, whatever they are at the moment."""
     from rich.console import Console
 
-    return Console(stderr=err, highlight=False, soft_wrap=False)
+    # Names may look like markup ("[red]") or emoji codes (":x:"); they are printed as they are.
+    return Console(stderr=err, highlight=False, markup=False, emoji=False)
 
 
 def new_table(*columns: str, title: str | None = None) -> "Table":
@@ -71,7 +72,7 @@ def share(value: float | None) -> str:
 
 
 def tally_table(tally: "Tally", all_tasks: bool = False, title: str | None = None) -> "Table":
-    """Task, events, mistakes, error, F1, mean loss: the largest tasks, the rest in one line, and all together."""
+    """Task, events, mistakes, error, F1, mean loss: the largest tasks, the rest in a line, and all."""
     binary = tally.target == "binary"
     names = ["task", "events"]
     names += ["mistakes", "error", "F1", "mean loss"] if binary else ["mean deviation", "RMSE", "mean loss"]

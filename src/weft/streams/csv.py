@@ -65,6 +65,9 @@ class Parser:
                 if self.header is None:
                     break  # without a header nothing can be read
                 continue
+            if not cells[self._task_at].strip():
+                faults.append(Fault(number, self.task, "the task is missing; write its name"))
+                continue
             numbers.append(number)
             rows.append(cells)
         return self._block(numbers, rows, faults)
@@ -129,7 +132,7 @@ class Parser:
         if self._label_at is None:
             return np.full(len(rows), MISSING)
         cells = [row[self._label_at] for row in rows]
-        y = _numbers([cells], len(cells))[0]
+        y: Floats = _numbers([cells], len(cells))[0]
         y[[not cell.strip() for cell in cells]] = MISSING
         return y
 

@@ -113,8 +113,9 @@ def read_chunks(
     on_error  "stop" raises InputError at the first bad line; "skip" goes on and lists it in `Chunk.skipped`
     start     the `Chunk.position` after which to go on; SourceChanged if the file's beginning is another now
     """
-    rules = Rules(target, labels)
-    parser = _parser(format_of(source, format), rules, task_column, label_column)
+    kind = format_of(source, format)
+    rules = Rules(target, labels, label_column if kind == "csv" else "y")
+    parser = _parser(kind, rules, task_column, label_column)
     with Source(source) as lines:
         if start is not None:
             _go_to(lines, parser, start)

@@ -46,6 +46,7 @@ class Rules:
 
     target: Target = "binary"
     labels: bool = True  # False: a label may be missing, as when there is nothing to learn
+    label: str = "y"  # what the label's field is called
 
     @property
     def write(self) -> str:
@@ -107,7 +108,8 @@ def check_labels(block: Block, rules: Rules) -> list[Fault]:
     if rules.labels and block.rounds is None:
         bad |= missing
     return [
-        Fault(block.lines[i], "y", _label_reason(float(y[i]), rules)) for i in np.flatnonzero(bad).tolist()
+        Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules))
+        for i in np.flatnonzero(bad).tolist()
     ]
 
 
