@@ -10,13 +10,12 @@ def draw(curves: Mapping[str, Sequence[float]], last_x: int, width: int = 72, he
 
     >>> print("\\n".join(draw({"up": [0.0, 0.5, 1.0], "flat": [0.5, 0.5, 0.5]}, 30, width=16, height=3)))
       100% |        u
-       50% |f   u   f
+       50% |f   f   f
         0% |u
            +---------
             0      30
     """
-    columns = max(len(values) for values in curves.values())
-    across = min(width - AXIS, columns) if columns > width - AXIS else width - AXIS
+    across = width - AXIS
     low = min(min(values) for values in curves.values())
     high = max(max(values) for values in curves.values())
     high = high if high > low else low + 0.01

@@ -158,7 +158,7 @@ def _introduce(stream: "Stream", loners: int) -> None:
         f"gives {sizes.max()} of them, half of the users at most {int(np.median(sizes))}. {tasks - loners} "
         f"users nearly agree with each other; {loners} are loners with a taste of their own, and every second "
         "loner wants the opposite of the rest. 1 answer in 20 is given by mistake.\n\n"
-        "Three learners see the same answers. Each has to predict an answer before it may learn from it:\n"
+        "Three learners see the same answers, and each predicts an answer before it learns from it:\n"
     )
     for candidate in CANDIDATES:
         screen.print(f"  {candidate.label:<12} {candidate.words}", soft_wrap=True)

@@ -30,7 +30,7 @@ def related_tasks(
     >>> sorted(stream.task_names), len(stream)
     (['group-1/01', 'group-1/02', 'group-1/03', 'loner/01'], 100)
     """
-    _check(tasks, events, features, groups, loners, spread, noise)
+    _check(tasks, events, features, groups, loners, round_size, spread, noise)
     rng = np.random.default_rng(seed)
     centres = _directions(rng, groups, features)
     names, truth = [], np.empty((tasks, features))
@@ -73,13 +73,21 @@ def _directions(rng: np.random.Generator, count: int, features: int) -> Floats:
 
 
 def _check(
-    tasks: int, events: int, features: int, groups: int, loners: int, spread: float, noise: float
+    tasks: int,
+    events: int,
+    features: int,
+    groups: int,
+    loners: int,
+    round_size: int,
+    spread: float,
+    noise: float,
 ) -> None:
     for name, value, low in (
         ("tasks", tasks, 1),
         ("features", features, 1),
         ("groups", groups, 1),
         ("loners", loners, 0),
+        ("round_size", round_size, 1),
     ):
         if value < low:
             raise ValueError(f"{name}={value} must be at least {low}")
