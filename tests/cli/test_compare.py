@@ -20,8 +20,7 @@ def test_json(weft_command, events):
 def test_the_seed_decides(weft_command, events):
     def errors(seed):
         data = json.loads(weft_command("compare", events, *LEARNERS, "--json", "--seed", seed).stdout)
-        rows = data["rows"] if "rows" in data else data["learners"]
-        return [row["error"] for row in rows]
+        return [row["error"] for row in data["learners"]]
 
     assert errors(3) == errors(3)
 
@@ -31,7 +30,7 @@ def test_bad_lines_are_skipped_on_request(weft_command, events):
         file.write("oops\n")
     assert "line 61" in weft_command("compare", events, *LEARNERS, code=2).stderr
     assert (
-        "skipped 1 lines; the first is line 61"
+        "skipped 1 line; the first is line 61"
         in weft_command("compare", events, *LEARNERS, "--on-error", "skip").stderr
     )
 

@@ -48,8 +48,8 @@ def test_inspect_as_json(weft_command):
 def test_tasks_by_number_and_tuple(weft_command):
     stdin = '{"task": 7, "x": [1], "y": 1}\n{"task": ["eu", 1], "x": [1], "y": 1}\n'
     weft_command("learn", "-", "--model", "n.weft", stdin=stdin)
-    assert "Task 7: 1 events" in weft_command("inspect", "n.weft", "--task", "7").stdout
-    assert 'Task ["eu", 1]: 1 events' in weft_command("inspect", "n.weft", "--task", '["eu", 1]').stdout
+    assert "Task 7: 1 event," in weft_command("inspect", "n.weft", "--task", "7").stdout
+    assert 'Task ["eu", 1]: 1 event,' in weft_command("inspect", "n.weft", "--task", '["eu", 1]').stdout
     error = weft_command("inspect", "m.weft", "--task", "bobb", code=2).stderr
     assert error == "weft: the model has no task 'bobb'; did you mean bob?\n"
 

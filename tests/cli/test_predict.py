@@ -32,7 +32,7 @@ def test_json_lines_new_tasks_and_missing_labels(weft_command, model):
     result = weft_command("predict", "-", "--model", "m.weft", "--json", stdin=stdin)
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert lines[0] == {"task": ["new", 1], "score": 0.0, "label": 1}
-    assert 'note: 1 tasks are new to the model (["new", 1])' in result.stderr
+    assert 'note: 1 task new to the model (["new", 1])' in result.stderr
     assert "error" not in result.stderr
 
 
@@ -45,7 +45,7 @@ def test_a_file_of_predictions_is_whole_or_not_there(weft_command, events, model
     weft_command("predict", events, "--model", "m.weft", "--out", "q.csv", code=2)
     assert not (tmp_path / "q.csv").exists()
     skipping = weft_command("predict", events, "--model", "m.weft", "--out", "q.csv", "--on-error", "skip")
-    assert "skipped 1 malformed lines" in skipping.stderr
+    assert "skipped 1 malformed line" in skipping.stderr
 
 
 def test_csv_without_a_label_column_and_svmlight(weft_command, model, tmp_path):

@@ -144,7 +144,8 @@ def test_labels_follow_the_target(tmp_path):
 def test_a_task_is_dormant_where_its_label_is_missing_in_a_round(tmp_path):
     path = tmp_path / "e.jsonl"
     path.write_text(
-        '{"task": "a", "x": {"f": 1}, "y": 1, "round": 1}\n{"task": "b", "x": {"f": 1}, "y": null, "round": 1}\n'
+        '{"task": "a", "x": {"f": 1}, "y": 1, "round": 1}\n'
+        '{"task": "b", "x": {"f": 1}, "y": null, "round": 1}\n'
         '{"task": "c", "x": {"f": 1}, "y": 0, "round": 1}\n{"task": "d", "x": {"f": 1}, "round": 1}\n'
     )
     assert learned(path).tally.counts.tolist() == [1, 0, 0, 0]
@@ -152,5 +153,5 @@ def test_a_task_is_dormant_where_its_label_is_missing_in_a_round(tmp_path):
 
 def test_names_with_colons_quotes_and_escapes(tmp_path):
     names = ['a":b', "w:1", 'x" :y', "plain"]
-    path = write_jsonl(tmp_path / "e.jsonl", [("t", {name: 1.0 for name in names}, 1)])
+    path = write_jsonl(tmp_path / "e.jsonl", [("t", dict.fromkeys(names, 1.0), 1)])
     assert learned(path).features == names

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from weft.cli.options import example, file_options, json_option, parse_learner
-from weft.cli.tables import console, print_json
+from weft.cli.tables import console, plural, print_json
 
 DEFAULT_LEARNERS = ("pa", "pa:pooled=true", "implicit")
 
@@ -93,5 +93,7 @@ def _whole(
         )
     )
     if chunk.skipped:
-        click.echo(f"weft: skipped {len(chunk.skipped):,} lines; the first is {chunk.skipped[0]}", err=True)
+        click.echo(
+            f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}", err=True
+        )
     return chunk.stream

@@ -156,9 +156,9 @@ def _introduce(stream: "Stream", loners: int) -> None:
         f"Imagine {tasks} users, each with a yes-or-no question: is this message interesting to me? They are "
         f"the tasks. Their answers arrive a handful at a time, {count(len(stream))} in all: the busiest user "
         f"gives {sizes.max()} of them, half of the users at most {int(np.median(sizes))}. {tasks - loners} "
-        f"users nearly agree with each other; {loners} are loners with a taste of their own, and every second "
+        f"users nearly agree; {loners} are loners with a taste of their own, and every second "
         "loner wants the opposite of the rest. 1 answer in 20 is given by mistake.\n\n"
-        "Three learners see the same answers, and each predicts an answer before it learns from it:\n"
+        "Three learners see the same answers; each predicts an answer before it learns from it:\n"
     )
     for candidate in CANDIDATES:
         screen.print(f"  {candidate.label:<12} {candidate.words}", soft_wrap=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import example, find_task, json_option, show_name
-from weft.cli.tables import console, count, new_table, number, print_json, tally_table
+from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -147,9 +147,9 @@ def _largest(model: "Model") -> Any:
 
 
 def _print_task(screen: Any, facts: dict[str, Any], binary: bool) -> None:
-    words = f"{count(facts['mistakes'])} mistakes, " if binary else ""
+    words = f"{plural(facts['mistakes'], 'mistake')}, " if binary else ""
     screen.print(
-        f"Task {show_name(facts['name'])}: {count(facts['events'])} events, {words}"
+        f"Task {show_name(facts['name'])}: {plural(facts['events'], 'event')}, {words}"
         f"error {number(facts['error'])}, mean loss {number(facts['loss'])}",
         soft_wrap=True,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import example, file_options, json_option, parse_settings, parse_tasks
-from weft.cli.tables import console, count, print_json, share, tally_table
+from weft.cli.tables import console, count, plural, print_json, share, tally_table
 
 if TYPE_CHECKING:
     from weft.cli.learning import ModelFile, Run
@@ -149,7 +149,7 @@ def _report(
     )
     again = f" (after {count(run.before)} learned earlier)" if run.before else ""
     screen.print(
-        f"Learned {count(run.events)} events of {name}{again} in {seconds:.1f} s; "
+        f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s; "
         f"{'made' if new else 'updated'} {file.path}.",
         soft_wrap=True,
     )
@@ -180,8 +180,7 @@ def _as_json(file: "ModelFile", run: "Run", seconds: float) -> dict[str, Any]:
 
 def _list_skipped(run: "Run", source: str) -> None:
     if run.skipped:
-        lines = "1 line" if len(run.skipped) == 1 else f"{len(run.skipped):,} lines"
-        click.echo(f"weft: skipped {lines} of {source}:", err=True)
+        click.echo(f"weft: skipped {plural(len(run.skipped), 'line')} of {source}:", err=True)
         for fault in run.skipped[:_MOST_SKIPPED]:
             click.echo(f"  {fault}", err=True)
         if len(run.skipped) > _MOST_SKIPPED:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import example, file_options, show_name
-from weft.cli.tables import count, share
+from weft.cli.tables import count, plural, share
 
 if TYPE_CHECKING:
     from weft.batch import Floats
@@ -78,12 +78,12 @@ def command(
 
 def _report(judge: "_Judge", events: int, skipped: int, unknown: set[Any], out: str | None) -> None:
     if out is not None:
-        click.echo(f"weft: wrote {count(events)} predictions to {out}", err=True)
+        click.echo(f"weft: wrote {plural(events, 'prediction')} to {out}", err=True)
     if skipped:
-        click.echo(f"weft: skipped {count(skipped)} malformed lines", err=True)
+        click.echo(f"weft: skipped {plural(skipped, 'malformed line')}", err=True)
     if unknown:
         names = ", ".join(sorted(map(show_name, unknown))[:5])
-        click.echo(f"weft: note: {count(len(unknown))} tasks are new to the model ({names})", err=True)
+        click.echo(f"weft: note: {plural(len(unknown), 'task')} new to the model ({names})", err=True)
     if judge.events:
         click.echo(f"weft: {judge.sentence()}", err=True)
 

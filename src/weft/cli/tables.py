@@ -66,6 +66,11 @@ def count(value: float) -> str:
     return f"{int(value):,}"
 
 
+def plural(value: int, noun: str) -> str:
+    """`1 line`, `2 lines`."""
+    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+
+
 def share(value: float | None) -> str:
     """A share of 1 in per cent."""
     return "-" if value is None or not math.isfinite(value) else f"{100 * value:.1f}%"
