@@ -41,22 +41,19 @@ def test_the_demo_writes_over_its_own_models_only(weft_command, events):
 
 
 def result(label, error, small, loners, last):
-    return Result(Candidate(label, "pa", ""), None, error, small, loners, 0.0, [last])
+    events = {"all": 1000, "small": 1000, "loners": 1000, "last": 100}
+    return Result(Candidate(label, "pa", ""), None, error, small, loners, 0.0, [last], events)
 
 
 def test_findings_say_what_was_measured():
-    text = "\n".join(
-        findings(
-            [
-                result("one", 0.2, 0.3, 0.101, 0.1),
-                result("two", 0.3, 0.3, 0.105, 0.1),
-                result("three", 0.1, 0.3, 0.4, 0.5),
-            ]
-        )
-    )
+    one = result("one", 0.2, 0.3, 0.101, 0.20)
+    two = result("two", 0.3, 0.31, 0.105, 0.26)
+    three = result("three", 0.1, 0.32, 0.4, 0.27)
+    text = "\n".join(findings([one, two, three]))
     assert "Over all events, three (10.0%) does best, two worst (30.0%)." in text
-    assert "smaller half), all are within a point of each other (30.0%)." in text
+    assert "smaller half), they differ by no more than chance (30.0% to 32.0%)." in text
     assert "On the loners, one (10.1%) and two (10.5%) do best, three worst (40.0%)." in text
+    assert "last tenth of the stream, they differ by no more than chance" in text
 
 
 def test_the_marks_of_the_chart_differ():

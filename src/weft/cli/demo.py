@@ -1,5 +1,6 @@
 """`weft demo`: the library's main job on a made-up stream, in a few seconds."""
 
+import math
 import shlex
 import sys
 import time
@@ -55,6 +56,7 @@ class Result:
     loners: float
     seconds: float
     curve: list[float]
+    events: dict[str, int]  # behind each of the errors
 
 
 @click.command("demo", epilog=example("weft demo --events 4000 --tasks 40 --seed 1"))
@@ -132,6 +134,12 @@ def _run(candidate: Candidate, stream: "Stream") -> Result:
         float(np.mean(wrong[alone[stream.task_codes]])),
         seconds,
         _curve(wrong),
+        {
+            "all": len(wrong),
+            "small": int(sizes[small].sum()),
+            "loners": int(sizes[alone].sum()),
+            "last": len(wrong) // 10,
+        },
     )
 
 
@@ -196,13 +204,16 @@ def _report(results: list[Result], stream: "Stream", path: str) -> None:
 
 
 def findings(results: list[Result]) -> list[str]:
-    """What this run shows, and nothing more: learners within a point of the best are named together."""
+    """What this run shows, and nothing more: learners that chance alone may set apart are named together."""
     sentences = []
-    for what, error in _MEASURES:
+    for what, error, part in _MEASURES:
         ranked = sorted(results, key=error)
-        leading = [result for result in ranked if error(result) - error(ranked[0]) < 0.01]
+        low = error(ranked[0])
+        chance = 2.0 * math.sqrt(low * (1.0 - low) / max(results[0].events[part], 1))  # two standard errors
+        leading = [result for result in ranked if error(result) - low <= chance]
         if len(leading) == len(ranked):
-            sentences.append(f"- {what}, all are within a point of each other ({share(error(ranked[0]))}).")
+            span = f"{share(low)} to {share(error(ranked[-1]))}"
+            sentences.append(f"- {what}, they differ by no more than chance ({span}).")
             continue
         best = " and ".join(f"{result.candidate.label} ({share(error(result))})" for result in leading)
         verb = "does" if len(leading) == 1 else "do"
@@ -213,11 +224,11 @@ def findings(results: list[Result]) -> list[str]:
     return ["What this run shows:", *sentences, *_caution(results)]
 
 
-_MEASURES: tuple[tuple[str, Callable[[Result], float]], ...] = (
-    ("Over all events", lambda result: result.error),
-    ("On the small tasks (the smaller half)", lambda result: result.small),
-    ("On the loners", lambda result: result.loners),
-    ("Over the last tenth of the stream", lambda result: result.curve[-1]),
+_MEASURES: tuple[tuple[str, Callable[[Result], float], str], ...] = (
+    ("Over all events", lambda result: result.error, "all"),
+    ("On the small tasks (the smaller half)", lambda result: result.small, "small"),
+    ("On the loners", lambda result: result.loners, "loners"),
+    ("Over the last tenth of the stream", lambda result: result.curve[-1], "last"),
 )
 
 
