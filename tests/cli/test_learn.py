@@ -218,9 +218,6 @@ def test_a_model_changed_while_learning_is_not_written_over(weft_command, events
     weft_command("learn", events, "--model", "m.weft")
     held = weft.load("m.weft").to_bytes()
 
-    def changed(path):
-        return "something else"
-
     with events.open("a") as file:
         file.write(events.read_text().splitlines()[0] + "\n")
     state = learning.progress_of
