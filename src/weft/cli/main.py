@@ -1,0 +1,95 @@
+"""The command `weft`: one module per command, loaded when it is called, and one place that words errors.
+
+Commands import NumPy, Numba and the library inside their functions, so that `weft --help` answers at once.
+"""
+
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
+import click
+
+from weft import __version__
+
+COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue")
+
+
+class Failure(click.ClickException):
+    """A sentence on standard error."""
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code  # type: ignore[misc]
+
+    def show(self, file: Any = None) -> None:
+        """Print it the way Unix tools do."""
+        click.echo(f"weft: {self.format_message()}", err=True)
+
+
+class Commands(click.Group):
+    """Finds a command in the module of its name, and turns errors into sentences."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"weft.cli.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = _remark
+                return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            raise Failure("interrupted; nothing was changed since the last save", 130) from None
+        except OSError as error:
+            raise Failure(_about_file(error)) from None
+        except MemoryError:
+            raise Failure("not enough memory for this; fewer tasks or features need less") from None
+        except ValueError as error:
+            raise Failure(str(error)) from None
+
+
+def _remark(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"weft: note: {message}", err=True)
+
+
+def _about_file(error: OSError) -> str:
+    """The system's words with the file's name, or the sentence that somebody has written already."""
+    return f"{error.filename}: {error.strerror}" if error.strerror and error.filename else str(error)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="weft")
+def cli() -> None:
+    """Online multitask learning: one model per task, all learned from one stream of events.
+
+    A task is whoever needs a model of their own: a user, a device, a label. An event says which task it
+    belongs to, what was seen, and what the answer was. weft predicts every event before it learns it, so
+    learning a file also tells how well it went.
+
+    \b
+    Start here:   weft demo
+    Then:         weft learn events.jsonl --model spam.weft
+                  weft predict new.jsonl --model spam.weft
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code: 0, 2 for an error, 130 for Ctrl-C."""
+    try:
+        cli.main(args=arguments, prog_name="weft")
+    except KeyboardInterrupt:  # before a command began
+        click.echo("weft: interrupted", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

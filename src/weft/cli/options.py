@@ -1,0 +1,117 @@
+"""Options that several commands share, and the values that people type."""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def example(*lines: str) -> str:
+    """The end of a help text: commands that can be run as they stand."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def file_options(function: Function) -> Function:
+    """How a file of events is read."""
+    options = [
+        click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "svmlight"]),
+                     help="Format of FILE; by default its ending says it, and standard input is jsonl."),
+        click.option("--task-column", default="task", show_default=True, help="CSV column of the task."),
+        click.option("--label-column", default="y", show_default=True, help="CSV column with the label."),
+        click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
+                     help="At a malformed line: stop, or skip and list it."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else."
+)
+
+
+def parse_value(text: str) -> Any:
+    """JSON if it is JSON (0.5, true, null, {"name": "poly"}), else the text itself (3-max)."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`letter=value`."""
+    letter, equals, value = text.partition("=")
+    if not equals or not letter.strip():
+        raise ValueError(f"{text!r} is no setting; write letter=value, such as C=0.5")
+    return letter.strip(), parse_value(value.strip())
+
+
+def parse_settings(texts: tuple[str, ...] | list[str]) -> dict[str, Any]:
+    """Several settings, each letter once."""
+    settings: dict[str, Any] = {}
+    for text in texts:
+        letter, value = parse_setting(text)
+        if letter in settings:
+            raise ValueError(f"{letter} is set twice; keep one of the two")
+        settings[letter] = value
+    return settings
+
+
+def parse_learner(text: str) -> tuple[str, dict[str, Any]]:
+    """`name` or `name:letter=value,letter=value`.
+
+    >>> parse_learner('implicit:norm=3-max,kernel={"name": "poly", "degree": 2}')
+    ('implicit', {'norm': '3-max', 'kernel': {'name': 'poly', 'degree': 2}})
+    """
+    name, _, rest = text.partition(":")
+    return name.strip(), parse_settings(_split_outside_brackets(rest)) if rest.strip() else {}
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "{[(") - (letter in "}])")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def parse_tasks(text: str | None) -> Any:
+    """`100`, or names with commas between."""
+    if text is None:
+        return None
+    value = parse_value(text)
+    if isinstance(value, int):
+        return value
+    from weft.streams.records import name_of
+
+    return [name_of(part.strip()) for part in text.split(",") if part.strip()]
+
+
+def find_task(model: Any, text: str) -> Any:
+    """The task of a model that a user means: its name as text, as a whole number, or as a JSON list."""
+    value = parse_value(text)
+    known = model.vocabulary.tasks
+    for name in (text, value, _tuple(value)):
+        if isinstance(name, str | int | tuple) and not isinstance(name, bool) and known.find(name) >= 0:
+            return name
+    from difflib import get_close_matches
+
+    close = get_close_matches(text, [show_name(name) for name in known], 3)
+    hint = f"did you mean {', '.join(close)}?" if close else "weft inspect MODEL --all-tasks lists them"
+    raise ValueError(f"the model has no task {text!r}; {hint}")
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(_tuple(part) for part in value) if isinstance(value, list) else value
+
+
+def show_name(name: Any) -> str:
+    """A name as people write it; tuples as JSON lists."""
+    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False)

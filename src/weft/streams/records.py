@@ -1,0 +1,155 @@
+"""What a reader makes of some lines: columns of tasks, labels and rows, and the lines that it refuses."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.batch import Floats
+from weft.learner import Target
+from weft.names import Name
+
+MISSING = math.nan
+"""A label that is not there."""
+
+
+class Fault(NamedTuple):
+    """A line that cannot be used, and why."""
+
+    line: int
+    field: str | None
+    reason: str
+
+    def __str__(self) -> str:
+        where = f'line {self.line}, field "{self.field}"' if self.field else f"line {self.line}"
+        return f"{where}: {self.reason}"
+
+
+class InputError(ValueError):
+    """A source that cannot be read: which file, which line, which field, what stands there, what to write."""
+
+
+class Refused(Exception):
+    """Raised inside a reader for one record; becomes a Fault with that record's line."""
+
+    def __init__(self, field: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.field = field
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the labels of a file must be."""
+
+    target: Target = "binary"
+    labels: bool = True  # False: a label may be missing, as when there is nothing to learn
+    label: str = "y"  # what the label's field is called
+
+    @property
+    def write(self) -> str:
+        """The remedy for a wrong label."""
+        return "write -1 or +1" if self.target == "binary" else "write a number"
+
+
+@dataclass
+class Block:
+    """The records of some lines. X is a list of dicts, an array, a table with named columns or a CSR."""
+
+    lines: list[int]
+    tasks: list[Name]
+    labels: Floats
+    rounds: list[Any] | None
+    X: Any
+    faults: list[Fault] = field(default_factory=list)
+
+    def keep(self, which: list[int]) -> "Block":
+        """Some of the records, with all faults."""
+        tasks = [self.tasks[i] for i in which]
+        rounds = None if self.rounds is None else [self.rounds[i] for i in which]
+        X = [self.X[i] for i in which] if isinstance(self.X, list) else self.X[np.array(which, np.int64)]
+        return Block([self.lines[i] for i in which], tasks, self.labels[which], rounds, X, self.faults)
+
+
+def show(value: Any) -> str:
+    """A value as it stands in a message: JSON, not too long."""
+    text = value if isinstance(value, str) else None
+    if text is None:
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError):
+            text = repr(value)
+    else:
+        text = json.dumps(text, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def name_of(text: str) -> Name:
+    """A name from plain text: a whole number if it is written as one ("7", not "007"), else the text."""
+    digits = text[1:] if text[:1] == "-" else text
+    if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0"):
+        return int(text)
+    return text
+
+
+def check_labels(block: Block, rules: Rules) -> list[Fault]:
+    """Faults of labels that a learner of this kind does not take."""
+    if rules.target == "point":
+        return []
+    y, missing = block.labels, np.isnan(block.labels)
+    if rules.target == "binary":
+        bad = ~((y == 1.0) | (y == -1.0) | missing)
+        if block.rounds is not None:
+            bad &= y != 0.0  # in a round, 0 marks a task that is dormant
+    else:
+        bad = np.isinf(y)
+    if rules.labels and block.rounds is None:
+        bad |= missing
+    return [
+        Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules))
+        for i in np.flatnonzero(bad).tolist()
+    ]
+
+
+def _label_reason(y: float, rules: Rules) -> str:
+    if math.isnan(y):
+        return f"the label is missing; {rules.write}"
+    if math.isinf(y):
+        return f"{y} is not finite; {rules.write}"
+    hint = " (map 0/1 labels by 2 * y - 1)" if y in (0.0,) else ""
+    return f"{y:.12g} is no label of a classifier; {rules.write}{hint}"
+
+
+class Rounds:
+    """Remembers the rounds of a file, and refuses one that comes back."""
+
+    def __init__(self) -> None:
+        self.over: set[Any] = set()
+
+    def check(self, block: Block) -> list[Fault]:
+        """Faults of rounds: one that was over already, or a task twice in one."""
+        if block.rounds is None:
+            return []
+        faults: list[Fault] = []
+        here: set[Any] = set()
+        seen: set[Name] = set()
+        last: Any = None
+        for line, task, number in zip(block.lines, block.tasks, block.rounds, strict=True):
+            if number != last:
+                if number in here or number in self.over:
+                    reason = (
+                        f"round {show(number)} was over already; put the rows of one round next to each other"
+                    )
+                    faults.append(Fault(line, "round", reason))
+                    continue
+                here.add(number)
+                last, seen = number, set()
+            if task in seen:
+                reason = (
+                    f"{show(task)} stands twice in round {show(number)}; give its events rounds of their own"
+                )
+                faults.append(Fault(line, "task", reason))
+            seen.add(task)
+        return faults

@@ -1,0 +1,65 @@
+"""weft predict: scores as the model gives them, in the file's order; nothing is learned."""
+
+import csv
+import json
+
+import pytest
+
+import weft
+
+
+@pytest.fixture
+def model(weft_command, events):
+    weft_command("learn", events, "--model", "m.weft")
+    return weft.load("m.weft")
+
+
+def test_scores_and_labels(weft_command, events, model, tmp_path):
+    before = (tmp_path / "m.weft").read_bytes()
+    result = weft_command("predict", events, "--model", "m.weft")
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    asked = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [row["task"] for row in rows] == [event["task"] for event in asked]
+    assert [float(row["score"]) for row in rows] == [model.predict_one(e["x"], e["task"]) for e in asked]
+    assert all((float(row["score"]) >= 0) == (row["label"] == "1") for row in rows)
+    wrong = sum(int(row["label"]) != event["y"] for row, event in zip(rows, asked, strict=True))
+    assert f"error {100 * wrong / 60:.1f}% ({wrong} of 60 labelled events)" in result.stderr
+    assert (tmp_path / "m.weft").read_bytes() == before
+
+
+def test_json_lines_new_tasks_and_missing_labels(weft_command, model):
+    stdin = '{"task": ["new", 1], "x": {"unheard": 1}}\n{"task": "ann", "x": {}}\n'
+    result = weft_command("predict", "-", "--model", "m.weft", "--json", stdin=stdin)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert lines[0] == {"task": ["new", 1], "score": 0.0, "label": 1}
+    assert 'note: 1 task new to the model (["new", 1])' in result.stderr
+    assert "error" not in result.stderr
+
+
+def test_a_file_of_predictions_is_whole_or_not_there(weft_command, events, model, tmp_path):
+    result = weft_command("predict", events, "--model", "m.weft", "--out", "p.csv")
+    assert result.stdout == ""
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 61
+    with events.open("a") as file:
+        file.write("oops\n")
+    weft_command("predict", events, "--model", "m.weft", "--out", "q.csv", code=2)
+    assert not (tmp_path / "q.csv").exists()
+    skipping = weft_command("predict", events, "--model", "m.weft", "--out", "q.csv", "--on-error", "skip")
+    assert "skipped 1 malformed line" in skipping.stderr
+
+
+def test_csv_without_a_label_column_and_svmlight(weft_command, model, tmp_path):
+    (tmp_path / "e.csv").write_text("task,free\nann,1\n")
+    rows = weft_command("predict", "e.csv", "--model", "m.weft").stdout.splitlines()
+    assert rows[1].startswith("ann,")
+    (tmp_path / "e.svm").write_text("1 qid:ann 4:1\n")
+    assert weft_command("predict", "e.svm", "--model", "m.weft").stdout.splitlines()[1] == "ann,0.0,1"
+
+
+def test_regression_has_no_label(weft_command):
+    stdin = '{"task": "a", "x": {"f": 1}, "y": 2.5}\n'
+    weft_command("learn", "-", "--model", "r.weft", "--set", "loss=epsilon-insensitive", stdin=stdin)
+    result = weft_command("predict", "-", "--model", "r.weft", stdin=stdin)
+    assert result.stdout.splitlines()[0] == "task,score"
+    assert "mean deviation 1.5000 over 1 labelled events" in result.stderr
+    assert "mean deviation" in weft_command("inspect", "r.weft").stdout
