@@ -36,7 +36,13 @@ def run() -> list[Figure]:
     multilabel = vw.seconds([line for line, _ in lines], f"-b 24 --multilabel_oaa {LABELS}") / EVENTS
     one = vw.seconds([line for _, line in lines], f"-b 24 --oaa {LABELS}") / EVENTS
     return [
-        ratio("implicit linf, 100 labels, 80 of 47,000 features", learn("linf"), "vw --multilabel_oaa", multilabel, 5),
+        ratio(
+            "implicit linf, 100 labels, 80 of 47,000 features",
+            learn("linf"),
+            "vw --multilabel_oaa",
+            multilabel,
+            5,
+        ),
         ratio("  against Vowpal Wabbit with one label a row", learn("linf"), "vw --oaa", one, 5),
         ratio("implicit 3-max, the same", learn("3-max"), "vw --multilabel_oaa", multilabel),
         ratio("implicit l2, the same", learn("l2"), "vw --multilabel_oaa", multilabel),

@@ -36,7 +36,8 @@ def _sparse(tasks: int) -> weft.Stream:
     rng = np.random.default_rng(1)
     columns = np.sort(rng.integers(0, 1 << 18, (EVENTS, 20)) // 20 * 20 + np.arange(20), axis=1)
     X = sparse.csr_array(
-        (rng.normal(size=20 * EVENTS), columns.ravel(), np.arange(0, 20 * EVENTS + 1, 20)), shape=(EVENTS, 1 << 19)
+        (rng.normal(size=20 * EVENTS), columns.ravel(), np.arange(0, 20 * EVENTS + 1, 20)),
+        shape=(EVENTS, 1 << 19),
     )
     X.sum_duplicates()
     return weft.Stream(X, rng.choice([-1, 1], EVENTS), rng.integers(0, tasks, EVENTS))
@@ -56,4 +57,11 @@ def _memory() -> Figure:
     pairs = int(model.state.pairs.layout[2])
     text = f"{held / 2**20:.0f} MiB for {pairs:,} pairs"
     table = len(model.tasks) * len(model.features) * 8 / 2**30
-    return Figure("pa, 100,000 tasks x 2^19 features: state", text, f"a table: {table:.0f} GiB", f"{held / pairs:.0f} B/pair", "", None)
+    return Figure(
+        "pa, 100,000 tasks x 2^19 features: state",
+        text,
+        f"a table: {table:.0f} GiB",
+        f"{held / pairs:.0f} B/pair",
+        "",
+        None,
+    )

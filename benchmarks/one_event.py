@@ -14,7 +14,11 @@ EVENTS = 30_000
 def run() -> list[Figure]:
     return [
         limit(f"{name}: predict_one + learn_one, dict of 20 names, p50", _median(name), "us", most, peer)
-        for name, most, peer in (("pa", 12, f"river {_river():.1f} us"), ("perceptron", 12, ""), ("implicit", 12, ""))
+        for name, most, peer in (
+            ("pa", 12, f"river {_river():.1f} us"),
+            ("perceptron", 12, ""),
+            ("implicit", 12, ""),
+        )
     ]
 
 

@@ -49,7 +49,10 @@ def _user_cache() -> Path:
 
 def _cache_folder() -> str:
     name = f"kernels-{_digest()}"
-    for base in (_user_cache(), Path(tempfile.gettempdir()) / f"weft-{os.getuid() if hasattr(os, 'getuid') else 0}"):
+    for base in (
+        _user_cache(),
+        Path(tempfile.gettempdir()) / f"weft-{os.getuid() if hasattr(os, 'getuid') else 0}",
+    ):
         folder = base / name
         try:
             folder.mkdir(parents=True, exist_ok=True)

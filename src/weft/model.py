@@ -14,9 +14,9 @@ from weft.batch import Batch, Floats, single_batch
 from weft.learner import TRACE, Learner
 from weft.learners.catalogue import build
 from weft.names import Name, Names, plain
-from weft.rows import REMEDY, scalar_label
+from weft.rows import REMEDY, as_table, scalar_label
 from weft.store.codec import FileError
-from weft.store.files import write_atomic
+from weft.store.files import read_file, write_atomic
 from weft.store.model_file import Parts, pack_model, unpack_model
 from weft.stream import Stream
 from weft.tally import Tally
@@ -47,9 +47,7 @@ class Model:
     (0.5, 0.0)
     """
 
-    def __init__(
-        self, learner: str | Learner, *, tasks: Iterable[Name] | int | None = None, **parameters: Any
-    ) -> None:
+    def __init__(self, learner: str | Learner, *, tasks: Iterable[Name] | int | None = None, **parameters: Any) -> None:
         if isinstance(learner, str):
             built = build(learner, parameters)
         elif parameters:
@@ -118,21 +116,19 @@ class Model:
 
     # --- scoring ---
 
-    def score(self, X: Any, task: Any) -> Floats:
+    def score(self, X: Any, task: Any = None) -> Floats:
         """Scores without learning: margins for classification, values for regression, distances for points.
 
-        `task` is a name per row, or one name for all rows. Unknown features are ignored; an unknown task is scored as
-        a new one would be.
+        `task` is a name per row, or one name for all rows; X may also be a Stream, which has its tasks. Unknown
+        features are ignored; an unknown task is scored as a new one would be.
         """
-        return self._score(Stream(X, None, task))
-
-    def _score(self, stream: Stream) -> Floats:
+        stream = X if isinstance(X, Stream) else Stream(X, None, task)
         batch = self.vocabulary.read(stream)
         scores = np.empty(len(stream))
         self.learner.predict(self.state, batch, scores)
         return scores
 
-    def predict(self, X: Any, task: Any) -> Any:
+    def predict(self, X: Any, task: Any = None) -> Any:
         """Labels -1 or +1 for classification, values for regression; nothing is learned."""
         scores = self.score(X, task)
         return np.where(scores >= 0.0, 1, -1) if self.learner.target == "binary" else scores
@@ -161,7 +157,7 @@ class Model:
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
         labels = None if y is None else [scalar_label(y)]
-        return float(self.learn(Stream(_as_table(x), labels, [task]))[0])
+        return float(self.learn(Stream(as_table(x), labels, [task]))[0])
 
     def predict_one(self, x: Any, task: Name) -> float:
         """The score of one event, without learning. `x` as in `learn_one`."""
@@ -174,7 +170,7 @@ class Model:
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
                 return float(single.scores[0])
-        return float(self.score(_as_table(x), [task])[0])
+        return float(self.score(as_table(x), [task])[0])
 
     def _task_slot(self, task: Any) -> int:
         """A known task's slot, or -1: new tasks, and names that are none, go the long way."""
@@ -262,11 +258,7 @@ class Model:
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model file. A file that is damaged or no model at all is refused; nothing in a file is ever run."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {os.fspath(path)}") from None
+    data = read_file(path)
     try:
         return Model.from_bytes(data)
     except FileError as error:
@@ -309,13 +301,6 @@ def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:
 def _expect_stream(stream: Any) -> None:
     if not isinstance(stream, Stream):
         raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
-
-
-def _as_table(x: Any) -> Any:
-    """One row of any kind as a table of one row."""
-    if isinstance(x, Mapping):
-        return [x]
-    return x if hasattr(x, "tocsr") and x.ndim == 2 else ([x] if not hasattr(x, "tocsr") else x.reshape((1, -1)))
 
 
 def _not_finite(x: Mapping[Any, Any], position: int) -> str:

@@ -77,7 +77,8 @@ class Names:
             if not self._later:
                 return None, Addition(columns=max(names, self.columns))
             names = range(names)
-        slots, new = np.empty(len(names), np.int64), []
+        slots = np.empty(len(names), np.int64)
+        new: list[Name] = []
         for at, name in enumerate(names):
             slot = self.find(name)
             if slot < 0:

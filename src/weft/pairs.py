@@ -47,7 +47,6 @@ else:
         return h ^ (h >> np.uint64(31))
 
 
-
 @kernel
 def _place(table: Ints, key: int) -> np.uint64:
     """The entry of `key`, or the free one where it belongs."""
@@ -71,7 +70,7 @@ def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
     for i in range(lo, hi):
         r = batch.row[i]
         need += batch.indptr[r + 1] - batch.indptr[r]
-    return need <= pairs.keys.shape[0]
+    return bool(need <= len(pairs.keys))
 
 
 # The functions below run once per row, a row being (indices, values, begin, end). They take arrays, not the tuples that
@@ -161,7 +160,14 @@ def add_hashed(
 
 @inner
 def add_table(
-    layout: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, scale: float
+    layout: Ints,
+    weights: Floats,
+    task: int,
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+    scale: float,
 ) -> None:
     """w_task += scale x."""
     base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
@@ -269,7 +275,9 @@ def hashed(keys: Ints, used: int, capacity: int) -> Pairs:
 def dense(task_stride: int, feature_stride: int) -> Pairs:
     """A table layout."""
     return Pairs(
-        np.array([task_stride, feature_stride, 0, 0], np.int64), np.zeros(0, np.int64), np.full((1, 2), -1, np.int64)
+        np.array([task_stride, feature_stride, 0, 0], np.int64),
+        np.zeros(0, np.int64),
+        np.full((1, 2), -1, np.int64),
     )
 
 

@@ -28,7 +28,7 @@ class Rows(NamedTuple):
     features: list[Name] | int
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         """Number of rows."""
         return len(self.indptr) - 1
 
@@ -53,6 +53,14 @@ def read_rows(X: Any) -> Rows:
     if not hasattr(X, "__array__") and isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping):
         return _from_dicts(X)
     return _from_dense(X)
+
+
+def as_table(x: Any) -> Any:
+    """One row of any kind as a table of one row."""
+    if sparse.issparse(x):
+        row: Any = x
+        return row if row.ndim == 2 else row.reshape((1, -1))
+    return [x]
 
 
 def _from_dense(X: Any) -> Rows:
@@ -84,8 +92,10 @@ def _refuse_ragged(X: Sequence[Any]) -> None:
         if width is None:
             width = len(x)
         elif len(x) != width:
-            raise ValueError(f"row {row} has {len(x)} features, row 0 has {width}; rows of an array have one length, "
-                             "use dicts for rows of different features")
+            raise ValueError(
+                f"row {row} has {len(x)} features, row 0 has {width}; rows of an array have one length, "
+                "use dicts for rows of different features"
+            )
 
 
 def _numbers(array: Any) -> Any:
@@ -105,7 +115,10 @@ def _from_sparse(X: Any) -> Rows:
         raise ValueError(f"X holds {X.dtype} values; features must be numbers")
     csr = sparse.csr_array(X)
     rows = Rows(
-        np.array(csr.indptr, np.int64), np.array(csr.indices, np.int64), np.array(csr.data, np.float64), csr.shape[1]
+        np.array(csr.indptr, np.int64),
+        np.array(csr.indices, np.int64),
+        np.array(csr.data, np.float64),
+        csr.shape[1],
     )
     return tidy(rows)
 
@@ -119,7 +132,9 @@ class _Growing(dict[Any, int]):
 
 
 def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
-    codes, indices, values = _Growing(), [], []
+    codes = _Growing()
+    indices: list[int] = []
+    values: list[Any] = []
     lengths = np.zeros(len(X) + 1, np.int64)
     for row, x in enumerate(X):
         if not isinstance(x, Mapping):

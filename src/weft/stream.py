@@ -30,13 +30,33 @@ class Stream:
 
     def __init__(self, X: Any, y: Any, task: Any, rounds: Any = None) -> None:
         data = read_rows(X)
-        n = data.count
+        n = data.length
         if n == 0:
             raise ValueError("the stream is empty; give at least one row")
         codes, names = read_tasks(task, n)
         self._set(data, np.arange(n), read_labels(y, n), codes, names, read_rounds(rounds, n), rounds is not None)
         if rounds is not None:
             _refuse_repeated_tasks(self)
+
+    @classmethod
+    def of_parts(
+        cls,
+        data: Rows,
+        row: Ints,
+        y: Floats | None,
+        codes: Ints,
+        names: list[Name],
+        bounds: Ints,
+        explicit: bool,
+    ) -> "Stream":
+        """A stream from what the constructor would make: for callers that have checked it already.
+
+        Example i shows row `row[i]` of `data`, belongs to task `names[codes[i]]` and to the round between `bounds`
+        that holds it; `explicit`: rounds were given, so that labels may be missing.
+        """
+        stream = cls.__new__(cls)
+        stream._set(data, row, y, codes, names, bounds, explicit)
+        return stream
 
     def _set(
         self,
@@ -71,17 +91,15 @@ class Stream:
         data = read_rows(X)
         Y = np.asarray(Y, np.float64)
         names = [plain(name, "task name") for name in tasks]
-        n, k = data.count, len(names)
+        n, k = data.length, len(names)
         if n == 0 or k == 0:
             raise ValueError("the stream is empty; give at least one row and one task")
         if Y.shape != (n, k):
             raise ValueError(f"Y has shape {Y.shape}, expected {(n, k)}: a row per row of X, a column per task")
         if len(set(names)) != k:
             raise ValueError("two columns of Y name the same task; give each column a name of its own")
-        stream = cls.__new__(cls)
         row, codes = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        stream._set(data, row, read_labels(Y.ravel(), n * k), codes, names, np.arange(0, n * k + 1, k), True)
-        return stream
+        return cls.of_parts(data, row, read_labels(Y.ravel(), n * k), codes, names, np.arange(0, n * k + 1, k), True)
 
     def __len__(self) -> int:
         return len(self.row)
@@ -101,7 +119,7 @@ class Stream:
     def X(self) -> Any:
         """The stored rows as a SciPy CSR array."""
         return sparse.csr_array(
-            (self.data.values, self.data.indices, self.data.indptr), shape=(self.data.count, self.data.width)
+            (self.data.values, self.data.indices, self.data.indptr), shape=(self.data.length, self.data.width)
         )
 
     @property
@@ -131,7 +149,6 @@ class Stream:
         begin, size = self.rounds[order], np.diff(self.rounds)[order]
         bounds = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         examples = np.arange(bounds[-1]) - np.repeat(bounds[:-1] - begin, size)
-        stream = Stream.__new__(Stream)
         y = self.y[examples] if self.has_labels else None
         data, row = self.data, self.row[examples]
         if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
@@ -141,8 +158,7 @@ class Stream:
             data = Rows(edge - edge[0], data.indices[piece], data.values[piece], data.features)
             row = row - first
         codes, names = _recode(self.task_codes[examples], self.task_names)
-        stream._set(data, row, y, codes, names, bounds, self.has_rounds)
-        return stream
+        return Stream.of_parts(data, row, y, codes, names, bounds, self.has_rounds)
 
     def shuffled(self, seed: int) -> "Stream":
         """The same rounds in a random order."""

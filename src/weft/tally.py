@@ -10,7 +10,16 @@ from weft.jit import kernel
 from weft.learner import Target
 from weft.names import Name, Names
 
-COLUMNS = ("events", "mistakes", "loss", "true_positive", "false_positive", "false_negative", "absolute", "squared")
+COLUMNS = (
+    "events",
+    "mistakes",
+    "loss",
+    "true_positive",
+    "false_positive",
+    "false_negative",
+    "absolute",
+    "squared",
+)
 EVENTS, MISTAKES, LOSS, TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, ABSOLUTE, SQUARED = range(8)
 
 

@@ -61,9 +61,7 @@ def test_pooled_relations(weft_command, events):
 
 def test_a_kernel_learner_shows_its_support(weft_command, events):
     kernel = 'kernel={"name": "poly", "degree": 2}'
-    weft_command(
-        "learn", events, "--model", "k.weft", "--learner", "implicit", "--set", kernel, "--set", "C=1"
-    )
+    weft_command("learn", events, "--model", "k.weft", "--learner", "implicit", "--set", kernel, "--set", "C=1")
     data = json.loads(weft_command("inspect", "k.weft", "--json").stdout)
     assert data["counts"]["support"] == len(weft.load("k.weft").support()) > 0
     text = weft_command("inspect", "k.weft", "--task", "ann").stdout

@@ -67,15 +67,10 @@ def test_csv_with_columns_of_other_names(weft_command, tmp_path):
     weft_command("learn", path, "--model", "m.weft", *options)
     assert weft.load("m.weft").tasks == ["ann", "bob"]
     path.write_text("user,spam,a\nann,2,2\n")
-    assert (
-        'line 2, field "spam": 2 is no label'
-        in weft_command("learn", path, "--model", "n", *options, code=2).stderr
-    )
+    assert 'line 2, field "spam": 2 is no label' in weft_command("learn", path, "--model", "n", *options, code=2).stderr
 
 
-@pytest.mark.parametrize(
-    "bad", ['{"task": "ann", "x": {"a": "?"}, "y": 1}', '{"task": "ann", "x": {"a": 1}, "y": 0}']
-)
+@pytest.mark.parametrize("bad", ['{"task": "ann", "x": {"a": "?"}, "y": 1}', '{"task": "ann", "x": {"a": 1}, "y": 0}'])
 def test_a_bad_line_leaves_model_and_progress_as_they_were(weft_command, events, tmp_path, bad):
     weft_command("learn", events, "--model", "m.weft")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -157,10 +152,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(weft_command, events, tmp_pat
     monkeypatch.setattr(Model, "learn", interrupted)
     command = ["learn", source, "--model", "m.weft", "--every", "7"]
     result = weft_command(*command, code=130)
-    assert (
-        f"stopped after 21 events, which are saved in m.weft; go on with\n  weft learn {source}"
-        in result.stderr
-    )
+    assert f"stopped after 21 events, which are saved in m.weft; go on with\n  weft learn {source}" in result.stderr
     assert weft.load("m.weft").tally.total["events"] == 21
     weft_command(*command)
     assert weft.load("m.weft").to_bytes() == weft.load("whole.weft").to_bytes()
@@ -174,9 +166,7 @@ def test_the_handler_of_ctrl_c_is_put_back(weft_command, events):
 
 @pytest.mark.parametrize("crash_in", ["write_states", "write_atomic"])
 @pytest.mark.parametrize("after_write", [False, True])
-def test_a_crash_around_a_write_loses_and_repeats_nothing(
-    weft_command, events, monkeypatch, crash_in, after_write
-):
+def test_a_crash_around_a_write_loses_and_repeats_nothing(weft_command, events, monkeypatch, crash_in, after_write):
     weft_command("learn", events, "--model", "whole.weft")
     original, calls = getattr(learning, crash_in), []
 
@@ -209,8 +199,7 @@ def test_a_model_changed_by_something_else_is_refused(weft_command, events, tmp_
     assert weft.load("m.weft").tally.total["events"] == 121
     (tmp_path / "m.weft.progress").write_text("{")
     assert (
-        "m.weft.progress cannot be read; remove it"
-        in weft_command("learn", events, "--model", "m.weft", code=2).stderr
+        "m.weft.progress cannot be read; remove it" in weft_command("learn", events, "--model", "m.weft", code=2).stderr
     )
 
 

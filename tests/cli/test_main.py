@@ -32,9 +32,7 @@ def test_version(weft_command):
     assert weft.__version__ in weft_command("--version").stdout
 
 
-@pytest.mark.parametrize(
-    "arguments", [["lern"], ["learn"], ["learn", "e.jsonl"], ["inspect", "--wrong", "m"]]
-)
+@pytest.mark.parametrize("arguments", [["lern"], ["learn"], ["learn", "e.jsonl"], ["inspect", "--wrong", "m"]])
 def test_usage_errors(weft_command, arguments):
     result = weft_command(*arguments, code=2)
     assert result.stdout == ""

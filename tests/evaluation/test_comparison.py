@@ -61,9 +61,7 @@ def test_figures_are_those_of_runs_done_by_hand(stream, found):
             positive, y = scores >= 0, order.y > 0
             values["error"].append(np.mean(positive != y))
             names = np.array(order.tasks)
-            values["macro_error"].append(
-                np.mean([np.mean((positive != y)[names == t]) for t in set(order.tasks)])
-            )
+            values["macro_error"].append(np.mean([np.mean((positive != y)[names == t]) for t in set(order.tasks)]))
             values["loss"].append(model.tally.losses.sum() / len(stream))
             hits = np.sum(positive & y)
             values["f1"].append(2 * hits / (2 * hits + np.sum(positive != y)))
@@ -91,10 +89,7 @@ def test_per_task_winners_and_worst_tasks(stream, found):
     for row in found.rows():
         assert row["wins"] == sum(line["winner"] == row["learner"] for line in table)
         assert row["worst_error"] == max(line[row["learner"]] for line in table)
-        assert (
-            next(line for line in table if line["task"] == row["worst_task"])[row["learner"]]
-            == row["worst_error"]
-        )
+        assert next(line for line in table if line["task"] == row["worst_task"])[row["learner"]] == row["worst_error"]
 
 
 def test_curves(stream, found):
@@ -154,9 +149,7 @@ def test_regression():
     for row in found.rows():
         gaps = [
             order.y - scores
-            for order, _, scores in by_hand(
-                stream, (row["learner"], {"loss": "epsilon-insensitive"}), range(3)
-            )
+            for order, _, scores in by_hand(stream, (row["learner"], {"loss": "epsilon-insensitive"}), range(3))
         ]
         assert row["error"] == pytest.approx(np.mean(np.abs(gaps)))
         rmse = np.sqrt(np.mean(np.square(gaps), axis=1))
@@ -177,9 +170,7 @@ def test_rounds_stay_whole_and_dormant_tasks_do_not_count():
     assert np.isnan(found.per_task()[2]["pa"])
     for row in found.rows():
         assert row["worst_task"] in ("a", "b")
-        assert row["macro_error"] == pytest.approx(
-            np.mean([line[row["learner"]] for line in found.per_task()[:2]])
-        )
+        assert row["macro_error"] == pytest.approx(np.mean([line[row["learner"]] for line in found.per_task()[:2]]))
     json.dumps(found.as_json(), allow_nan=False)
 
 

@@ -14,9 +14,7 @@ NAMES = ["l1", "l1.2", "l2", "l3", "linf", "1-max", "2-max", "2.5-max", "k(1,inf
 NAMES += ["k(1.5,3,1.3)", "k(1,2,1.5)", "k(2,inf,1.5)", "k(1.2,inf,2)", "k(3,1.5,0.7)", "k(2,6,1.2)"]
 NAMES += ["k(1.1,1.7,1.3)", "k(inf,1,0.4)", "k(2,2,0.5)", "k(2,2,3)", "k(1,2,0.5)", "k(1,2,100)"]
 
-vectors = st.lists(st.one_of(st.just(0.0), st.just(1.0), st.floats(1e-6, 10.0)), min_size=1, max_size=8).map(
-    np.array
-)
+vectors = st.lists(st.one_of(st.just(0.0), st.just(1.0), st.floats(1e-6, 10.0)), min_size=1, max_size=8).map(np.array)
 
 
 def by_definition(norm, v):

@@ -158,9 +158,7 @@ def test_the_objective_is_a_convex_solvers(name):
         best = problem.solve(solver=cp.CLARABEL)
         tau = implicit(name, l, n2, C)
         after = l - tau * n2
-        assert (tau * tau * n2).sum() / 2 + C * parse(name).value(after) == pytest.approx(
-            best, rel=1e-7, abs=1e-7
-        )
+        assert (tau * tau * n2).sum() / 2 + C * parse(name).value(after) == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -171,9 +169,7 @@ def test_implicit_scales(name, unit):
     tau = implicit(name, l, n2, C)
     moved = n2 > 0.0
     assert implicit(name, unit * l, unit * n2, C)[moved] == pytest.approx(tau[moved], rel=1e-8, abs=1e-10)
-    assert implicit(name, l, n2 / unit, C * unit)[moved] == pytest.approx(
-        unit * tau[moved], rel=1e-8, abs=1e-10 * unit
-    )
+    assert implicit(name, l, n2 / unit, C * unit)[moved] == pytest.approx(unit * tau[moved], rel=1e-8, abs=1e-10 * unit)
 
 
 def test_instances_of_very_different_lengths():

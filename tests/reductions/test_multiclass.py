@@ -79,9 +79,7 @@ def test_equals_a_stream_with_a_row_per_task(name):
     model = weft.Model(name, tasks=5, **parameters)
     signs = np.where(np.arange(5) == y[:, None], 1, -1)
     n = len(X)
-    model.learn(
-        weft.Stream(np.repeat(X, 5, axis=0), signs.ravel(), np.tile(range(5), n), np.repeat(range(n), 5))
-    )
+    model.learn(weft.Stream(np.repeat(X, 5, axis=0), signs.ravel(), np.tile(range(5), n), np.repeat(range(n), 5)))
     np.testing.assert_allclose(learner.model.weights(), model.weights(), rtol=0, atol=1e-12)
 
 
@@ -89,9 +87,7 @@ def _parameters(name):
     return next(entry for entry in weft.catalogue() if entry.name == name).parameters
 
 
-@pytest.mark.parametrize(
-    ("coding", "declared"), [("one-vs-rest", True), ("one-vs-rest", False), ("ecoc", True)]
-)
+@pytest.mark.parametrize(("coding", "declared"), [("one-vs-rest", True), ("one-vs-rest", False), ("ecoc", True)])
 def test_pieces_and_calls_are_invisible(coding, declared, monkeypatch):
     X, y = made(n=90, seed=7)
     names = [chr(97 + number) for number in y]

@@ -70,9 +70,7 @@ def test_every_form_is_learned_alike_and_answered_in_kind():
     learners = [Multilabel(labels=names) for _ in range(5)]
     zero_one, signs, bools, rows, sets = (
         learner.learn(X, form)
-        for learner, form in zip(
-            learners, (Y, 2 * Y - 1, Y == 1, sparse.csr_array(Y), as_sets(Y, names)), strict=True
-        )
+        for learner, form in zip(learners, (Y, 2 * Y - 1, Y == 1, sparse.csr_array(Y), as_sets(Y, names)), strict=True)
     )
     assert set(np.unique(zero_one)) <= {0, 1}
     assert np.array_equal(signs, 2 * zero_one - 1)

@@ -64,9 +64,7 @@ def test_pieces_and_calls_are_invisible(monkeypatch):
     monkeypatch.setattr(same_row, "PIECE", 7)
     pieces, calls, ones = VectorRegression(), VectorRegression(), VectorRegression()
     assert np.array_equal(pieces.learn(X, Y), predicted)
-    assert np.array_equal(
-        np.concatenate([calls.learn(X[:33], Y[:33]), calls.learn(X[33:], Y[33:])]), predicted
-    )
+    assert np.array_equal(np.concatenate([calls.learn(X[:33], Y[:33]), calls.learn(X[33:], Y[33:])]), predicted)
     assert np.array_equal([ones.learn_one(x, y) for x, y in zip(X, Y, strict=True)], predicted)
     for other in (pieces, calls, ones):
         assert other.model.to_bytes() == whole.model.to_bytes()

@@ -125,9 +125,7 @@ def test_a_bad_line_is_skipped_and_listed(tmp_path, ending, bad, message, chunk)
 def test_bytes_that_are_not_utf8(tmp_path):
     for ending, good in GOOD.items():
         path = tmp_path / f"e.{ending}"
-        path.write_bytes(
-            f"{HEAD[ending]}{good}\n".encode() + good.replace("ann", "ä").encode("latin-1") + b"\n"
-        )
+        path.write_bytes(f"{HEAD[ending]}{good}\n".encode() + good.replace("ann", "ä").encode("latin-1") + b"\n")
         with pytest.raises(InputError, match="the line is not UTF-8; write the file in UTF-8"):
             list(read_chunks(path))
 
@@ -207,9 +205,7 @@ def test_bad_rounds(tmp_path, rounds, message, chunk):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.jsonl; give a file of events"):
         list(read_chunks("nowhere.jsonl"))
-    with pytest.raises(
-        InputError, match=r"cannot tell the format from the ending '\.txt'; give --format jsonl, csv"
-    ):
+    with pytest.raises(InputError, match=r"cannot tell the format from the ending '\.txt'; give --format jsonl, csv"):
         list(read_chunks(tmp_path / "e.txt"))
     with pytest.raises(ValueError, match="unknown format 'xml'; choose one of"):
         list(read_chunks(tmp_path / "e.txt", "xml"))

@@ -51,9 +51,7 @@ def test_svmlight_numbers_its_features_and_reads_the_task_from_qid(tmp_path):
 
 def test_lists_are_numbered_columns_and_list_names_are_tuples(tmp_path):
     path = tmp_path / "e.jsonl"
-    path.write_text(
-        '{"task": ["eu", 3], "x": [1, 0, 2], "y": 1}\n\n{"task": [["a"], 1], "x": [0, 0, 1], "y": -1}\n'
-    )
+    path.write_text('{"task": ["eu", 3], "x": [1, 0, 2], "y": 1}\n\n{"task": [["a"], 1], "x": [0, 0, 1], "y": -1}\n')
     (chunk,) = read_chunks(path)
     assert chunk.tasks == [("eu", 3), (("a",), 1)]
     assert chunk.lines == [1, 3]

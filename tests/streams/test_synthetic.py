@@ -11,11 +11,7 @@ def test_tasks_groups_loners_and_labels():
     names = sorted(stream.task_names)
     assert len(stream) == 500
     assert sum(name.startswith("loner/") for name in names) == 4
-    assert (
-        sum(name.startswith("group-1/") for name in names)
-        == sum(name.startswith("group-2/") for name in names)
-        == 8
-    )
+    assert sum(name.startswith("group-1/") for name in names) == sum(name.startswith("group-2/") for name in names) == 8
     assert set(stream.y) == {-1.0, 1.0}
 
 

@@ -24,9 +24,7 @@ def command(name: str | None, as_json: bool) -> None:
     entries = {entry.name: entry for entry in catalogue()}
     if name is None:
         if as_json:
-            print_json(
-                {"learners": [_as_json(entry) for entry in entries.values()], "special_cases": SPECIAL_CASES}
-            )
+            print_json({"learners": [_as_json(entry) for entry in entries.values()], "special_cases": SPECIAL_CASES})
         else:
             _print_all(list(entries.values()), SPECIAL_CASES)
         return
@@ -40,8 +38,7 @@ def command(name: str | None, as_json: bool) -> None:
 
 def _as_json(entry: "Entry") -> dict[str, Any]:
     parameters = [
-        {"name": p.name, "default": p.default, "allowed": p.allowed, "meaning": p.doc}
-        for p in entry.parameters
+        {"name": p.name, "default": p.default, "allowed": p.allowed, "meaning": p.doc} for p in entry.parameters
     ]
     return {"name": entry.name, "summary": entry.summary, "paper": entry.paper, "parameters": parameters}
 
@@ -82,12 +79,8 @@ def _print_one(entry: "Entry", special: dict[str, str]) -> None:
     for names, text in special.items():
         if text.split(" ")[0] == entry.name:
             screen.print(f"{names} is {text}", soft_wrap=True)
-    settings = " ".join(
-        f"--set {p.name}={_default(p.default)}" for p in entry.parameters if p.default is not None
-    )
-    screen.print(
-        f"Use it: weft learn FILE --model MODEL --learner {entry.name} {settings}".rstrip(), soft_wrap=True
-    )
+    settings = " ".join(f"--set {p.name}={_default(p.default)}" for p in entry.parameters if p.default is not None)
+    screen.print(f"Use it: weft learn FILE --model MODEL --learner {entry.name} {settings}".rstrip(), soft_wrap=True)
 
 
 def _default(value: Any) -> str:

@@ -66,18 +66,14 @@ def command(
 
     from weft.evaluation.comparison import compare
 
-    comparison = compare(
-        stream, chosen, shuffles=shuffles, seed=seed, progress=not as_json and sys.stderr.isatty()
-    )
+    comparison = compare(stream, chosen, shuffles=shuffles, seed=seed, progress=not as_json and sys.stderr.isatty())
     if as_json:
         print_json(comparison.as_json())
     else:
         console().print(comparison)
 
 
-def _whole(
-    file: str, format_: str | None, target: Any, on_error: Any, task_column: str, label_column: str
-) -> Any:
+def _whole(file: str, format_: str | None, target: Any, on_error: Any, task_column: str, label_column: str) -> Any:
     """The file as one stream."""
     from weft.streams import read_chunks
 
@@ -93,7 +89,5 @@ def _whole(
         )
     )
     if chunk.skipped:
-        click.echo(
-            f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}", err=True
-        )
+        click.echo(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}", err=True)
     return chunk.stream

@@ -60,16 +60,10 @@ class Result:
 
 
 @click.command("demo", epilog=example("weft demo --events 4000 --tasks 40 --seed 1"))
-@click.option(
-    "--events", type=click.IntRange(min=200), default=6000, show_default=True, help="Events of the stream."
-)
-@click.option(
-    "--tasks", type=click.IntRange(min=8), default=120, show_default=True, help="Tasks of the stream."
-)
+@click.option("--events", type=click.IntRange(min=200), default=6000, show_default=True, help="Events of the stream.")
+@click.option("--tasks", type=click.IntRange(min=8), default=120, show_default=True, help="Tasks of the stream.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another stream.")
-@click.option(
-    "--model", "path", default="demo.weft", show_default=True, help="Where to save a model to play with."
-)
+@click.option("--model", "path", default="demo.weft", show_default=True, help="Where to save a model to play with.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
 def command(events: int, tasks: int, seed: int, path: str, as_json: bool) -> None:
     """See what multitask learning is about: three learners on one made-up stream.
@@ -115,9 +109,7 @@ def _run(candidate: Candidate, stream: "Stream") -> Result:
 
     from weft.model import Model
 
-    Model(candidate.learner, **candidate.parameters).learn(
-        stream.cut(0, 1)
-    )  # compiles, so that the clock does not
+    Model(candidate.learner, **candidate.parameters).learn(stream.cut(0, 1))  # compiles, so that the clock does not
     model = Model(candidate.learner, **candidate.parameters)
     began = time.perf_counter()
     scores = model.learn(stream)
@@ -177,9 +169,7 @@ def _report(results: list[Result], stream: "Stream", path: str) -> None:
     from weft.cli.chart import draw
 
     screen = console()
-    table = new_table(
-        "learner", "all", "small tasks", "loners", "seconds", title="Error: share of wrong predictions"
-    )
+    table = new_table("learner", "all", "small tasks", "loners", "seconds", title="Error: share of wrong predictions")
     for result in results:
         figures = [share(result.error), share(result.small), share(result.loners), f"{result.seconds:.3f}"]
         table.add_row(result.candidate.label, *figures)
@@ -218,9 +208,7 @@ def findings(results: list[Result]) -> list[str]:
         best = " and ".join(f"{result.candidate.label} ({share(error(result))})" for result in leading)
         verb = "does" if len(leading) == 1 else "do"
         worst = ranked[-1]
-        sentences.append(
-            f"- {what}, {best} {verb} best, {worst.candidate.label} worst ({share(error(worst))})."
-        )
+        sentences.append(f"- {what}, {best} {verb} best, {worst.candidate.label} worst ({share(error(worst))}).")
     return ["What this run shows:", *sentences, *_caution(results)]
 
 

@@ -19,9 +19,7 @@ LARGEST_MATRIX = 20_000_000
 )
 @click.argument("model_path", metavar="MODEL")
 @click.option("--task", metavar="NAME", help="Show this task alone, with its heaviest features.")
-@click.option(
-    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many features to show."
-)
+@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many features to show.")
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @json_option
 def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_json: bool) -> None:
@@ -135,9 +133,7 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     if task is None:
         screen.print(tally_table(model.tally, all_tasks, title="Predictions before learning"))
         if model.tasks:
-            screen.print(
-                f"One task: weft inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True
-            )
+            screen.print(f"One task: weft inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True)
     else:
         _print_task(screen, facts["task"], model.tally.target == "binary")
 
@@ -154,9 +150,7 @@ def _print_task(screen: Any, facts: dict[str, Any], binary: bool) -> None:
         soft_wrap=True,
     )
     if facts["weights"] is None:
-        screen.print(
-            "This model has no weights to show: a kernel learner keeps rows, or the matrix is too large."
-        )
+        screen.print("This model has no weights to show: a kernel learner keeps rows, or the matrix is too large.")
         return
     if not facts["weights"]:
         screen.print("All its weights are zero.")

@@ -41,9 +41,7 @@ _MOST_SKIPPED = 10
     metavar="LETTER=VALUE",
     help="A parameter of the learner, such as C=0.5; may be repeated.",
 )
-@click.option(
-    "--tasks", metavar="N|NAMES", help="Declare the tasks of a new model: a number, or names with commas."
-)
+@click.option("--tasks", metavar="N|NAMES", help="Declare the tasks of a new model: a number, or names with commas.")
 @file_options
 @click.option(
     "--every",
@@ -51,12 +49,8 @@ _MOST_SKIPPED = 10
     metavar="N",
     help="Save the model every N events, not only at the end.",
 )
-@click.option(
-    "--restart", is_flag=True, help="Learn FILE from its first line, even if it was learned before."
-)
-@click.option(
-    "--keep-position", is_flag=True, help="Go on where FILE was left although the model was changed since."
-)
+@click.option("--restart", is_flag=True, help="Learn FILE from its first line, even if it was learned before.")
+@click.option("--keep-position", is_flag=True, help="Go on where FILE was left although the model was changed since.")
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @json_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -144,9 +138,7 @@ def _report(
         screen.print("To learn it a second time, add --restart.", soft_wrap=True)
         return
     tally = file.model.tally
-    screen.print(
-        tally_table(tally, all_tasks, title=f"{file.model.learner.name}: predictions before learning")
-    )
+    screen.print(tally_table(tally, all_tasks, title=f"{file.model.learner.name}: predictions before learning"))
     again = f" (after {count(run.before)} learned earlier)" if run.before else ""
     screen.print(
         f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s; "
@@ -225,9 +217,7 @@ class _Bar:
             disable=not (show and screen.is_terminal),
         )
         self._events = 0
-        self._task = self._progress.add_task(
-            f"learning {source}", total=None if source == "-" else 1.0, events=0
-        )
+        self._task = self._progress.add_task(f"learning {source}", total=None if source == "-" else 1.0, events=0)
 
     def __enter__(self) -> "_Bar":
         self._progress.start()

@@ -36,9 +36,7 @@ class ModelFile:
     def save(self, sources: dict[str, Entry]) -> None:
         """Write model and progress; a crash at any point leaves a pair that belongs together."""
         if _checksum_of(self.path) != self.state.model:
-            raise ValueError(
-                f"{self.path} was changed by something else meanwhile; nothing was saved, run this again"
-            )
+            raise ValueError(f"{self.path} was changed by something else meanwhile; nothing was saved, run this again")
         data = self.model.to_bytes()
         after = State(checksum(data), sources)
         write_states(self.path, self.state, after)

@@ -29,9 +29,7 @@ def file_options(function: Function) -> Function:
     return function
 
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
 
 
 def parse_value(text: str) -> Any:

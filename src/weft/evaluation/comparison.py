@@ -64,9 +64,7 @@ def compare(
     ('perceptron pooled=True', [-0.035, -0.027])
     """
     if not isinstance(stream, Stream):
-        raise ValueError(
-            f"compare takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)"
-        )
+        raise ValueError(f"compare takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
     for what, value, least in (
         ("shuffles", shuffles, 0),
         ("seed", seed, 0),
@@ -204,9 +202,7 @@ class Comparison:
         rows, metrics = self.rows(), self._metrics()
         head = ["learner", *(_NAMES.get(metric, metric) for metric in metrics)]
         head += ["worst task", "wins", "seconds"]
-        best = {
-            m: (max if m in _HIGH_IS_GOOD else min)(row[m] for row in rows) for m in metrics if m != "loss"
-        }
+        best = {m: (max if m in _HIGH_IS_GOOD else min)(row[m] for row in rows) for m in metrics if m != "loss"}
         best |= {
             "worst_error": min(row["worst_error"] for row in rows),
             "wins": max(row["wins"] for row in rows),
@@ -243,16 +239,11 @@ class Comparison:
         return tables.as_html(self._title, *self._cells())
 
 
-def _collect(
-    setting: Setting, labels: list[str], table: list[list[Run]], shuffles: int, seed: int
-) -> Comparison:
+def _collect(setting: Setting, labels: list[str], table: list[list[Run]], shuffles: int, seed: int) -> Comparison:
     metrics = {
-        metric: np.array([[found.metrics[metric] for found in row] for row in table])
-        for metric in table[0][0].metrics
+        metric: np.array([[found.metrics[metric] for found in row] for row in table]) for metric in table[0][0].metrics
     }
-    sums = np.array(
-        [np.sum([found.task_sums for found in row], axis=0) for row in table]
-    )  # counts: ties are exact
+    sums = np.array([np.sum([found.task_sums for found in row], axis=0) for row in table])  # counts: ties are exact
     whole = np.where(setting.events > 0, setting.events * float(len(table[0])), np.nan)
     curves = np.array([np.mean([found.curve for found in row], axis=0) for row in table])
     tasks = list(setting.stream.task_names)

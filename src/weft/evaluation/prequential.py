@@ -66,9 +66,7 @@ def read_entries(learners: Any) -> list[Entry]:
     seen: dict[str, int] = {}
     for at, entry in enumerate(entries):
         if entry.label in TAKEN:
-            raise ValueError(
-                f"a learner cannot be labelled {entry.label!r}; the tables have a column of that name"
-            )
+            raise ValueError(f"a learner cannot be labelled {entry.label!r}; the tables have a column of that name")
         seen[entry.label] = seen.get(entry.label, 0) + 1
         if seen[entry.label] > 1:
             entries[at] = entry._replace(label=f"{entry.label} #{seen[entry.label]}")
@@ -89,9 +87,7 @@ def _entry(given: Any, label: str | None) -> Entry:
             raise named(label or str(name), error) from error
         return Entry(label or _called(name, letters), learner, parameters.get("tasks"))
     if not all(hasattr(given, part) for part in ("name", "target", "init", "learn")):
-        raise ValueError(
-            f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)"
-        )
+        raise ValueError(f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)")
     changed = {
         field.name: getattr(given, field.name)
         for field in fields(given)
@@ -153,9 +149,7 @@ def run(setting: Setting, entry: Entry, seed: int | None) -> Run:
     sums = tally.live[slots, MISTAKES if is_binary else ABSOLUTE]
     has_events = setting.events > 0
     macro = float(np.mean(sums[has_events] / setting.events[has_events]))
-    metrics = {
-        letter: value for letter, value in tally.total.items() if letter in ("error", "loss", "f1", "rmse")
-    }
+    metrics = {letter: value for letter, value in tally.total.items() if letter in ("error", "loss", "f1", "rmse")}
     metrics |= {"macro_error": macro, "seconds": seconds}
     y = stream.labels(setting.target)
     is_labelled = ~np.isnan(y)

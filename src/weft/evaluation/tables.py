@@ -24,9 +24,7 @@ def as_text(title: str, head: list[str], lines: list[Line]) -> str:
     table = [head, *([text for text, _ in line] for line in lines)]
     wide = [max(map(len, column)) for column in zip(*table, strict=True)]
     text = [
-        "  ".join(
-            [line[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(line[1:], wide[1:], strict=True))]
-        )
+        "  ".join([line[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(line[1:], wide[1:], strict=True))])
         for line in table
     ]
     return "\n".join([title, *text])

@@ -112,7 +112,14 @@ def kernel_value(code: KernelCode, dot: float, xx: float, zz: float) -> float:
 
 @kernel
 def sparse_dot(
-    indices: Ints, values: Floats, begin: int, end: int, others: Ints, other_values: Floats, first: int, last: int
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+    others: Ints,
+    other_values: Floats,
+    first: int,
+    last: int,
 ) -> float:
     """<x, z> of two rows sorted by feature."""
     total = 0.0

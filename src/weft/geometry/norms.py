@@ -286,9 +286,7 @@ class Interpolation(_Norm):
 
 Norm = Lp | RMax | Interpolation
 
-_ALLOWED = (
-    'a norm is "l1", "l2", "l1.5", "linf", "3-max", "2.5-max" or "k(1,inf,2.5)" (p >= 1, r >= 1, alpha > 0)'
-)
+_ALLOWED = 'a norm is "l1", "l2", "l1.5", "linf", "3-max", "2.5-max" or "k(1,inf,2.5)" (p >= 1, r >= 1, alpha > 0)'
 
 
 def parse(norm: str | object) -> Norm:

@@ -12,7 +12,7 @@ FINITE_HORIZON, INFINITE_HORIZON, IMPLICIT = 0, 1, 2
 def widest_round(rounds: Ints) -> int:
     """The most examples in a round: the size of a kernel's scratch space."""
     widest = 0
-    for t in range(rounds.shape[0] - 1):
+    for t in range(len(rounds) - 1):
         widest = max(widest, rounds[t + 1] - rounds[t])
     return widest
 
@@ -40,4 +40,3 @@ def step_weights(rule: int, norm: NormCode, l: Floats, n2: Floats, C: float, R: 
         infinite_horizon(norm, l, n2, C, R, tau)
     else:
         implicit(norm, l, n2, C, tau)
-

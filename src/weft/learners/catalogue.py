@@ -48,7 +48,9 @@ def catalogue() -> list[Entry]:
 def build(name: str, parameters: Mapping[str, Any]) -> Learner:
     """The learner of that name; a wrong name or letter is refused with what is allowed."""
     if not isinstance(name, str) or name not in LEARNERS:
-        raise ValueError(f"unknown learner {name!r}{_did_you_mean(name, LEARNERS)}; choose one of {', '.join(LEARNERS)}")
+        raise ValueError(
+            f"unknown learner {name!r}{_did_you_mean(name, LEARNERS)}; choose one of {', '.join(LEARNERS)}"
+        )
     cls = LEARNERS[name]
     letters = {field.name: None for field in fields(cls)}
     for letter in parameters:

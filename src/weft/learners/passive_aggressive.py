@@ -45,10 +45,15 @@ class PassiveAggressive:
     paper: ClassVar[str] = "Crammer et al. 2006"
     plan: ClassVar[Plan] = PLAN
 
-    C: float = parameter(1.0, "aggressiveness: the largest step (PA-I), or how soft the margin is (PA-II)", Real(above=0))
+    C: float = parameter(
+        1.0, "aggressiveness: the largest step (PA-I), or how soft the margin is (PA-II)", Real(above=0)
+    )
     variant: str = parameter("pa-i", "how the step is bounded", Choice(VARIANTS))
-    loss: str = parameter("hinge", "hinge classifies, epsilon-insensitive predicts a number",
-                          Choice(("hinge", "epsilon-insensitive")))
+    loss: str = parameter(
+        "hinge",
+        "hinge classifies, epsilon-insensitive predicts a number",
+        Choice(("hinge", "epsilon-insensitive")),
+    )
     epsilon: float = parameter(0.1, "deviations up to this cost nothing (epsilon-insensitive loss)", Real(at_least=0))
     pooled: bool = parameter(False, "learn one model from the rows of all tasks", Flag())
 
@@ -118,7 +123,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
     slots, hashed = slot_space(pairs, batch), layout[HASHED] != 0
-    for t in range(start, rounds.shape[0] - 1):
+    for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hashed and not fits(pairs, batch, lo, hi):
             return t
@@ -144,7 +149,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
                 add_hashed(layout, keys, table, W, j, indices, values, begin, end, step, slots, True)
             elif tau > 0.0:
                 add_table(layout, W, j, indices, values, begin, end, step)
-    return rounds.shape[0] - 1
+    return len(rounds) - 1
 
 
 @kernel

@@ -84,7 +84,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
     slots, hashed = slot_space(pairs, batch), layout[HASHED] != 0
-    for t in range(start, rounds.shape[0] - 1):
+    for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hashed and not fits(pairs, batch, lo, hi):
             return t
@@ -109,7 +109,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
                 add_hashed(layout, keys, table, W, j, indices, values, begin, end, y, slots, True)
             elif mistake:
                 add_table(layout, W, j, indices, values, begin, end, y)
-    return rounds.shape[0] - 1
+    return len(rounds) - 1
 
 
 @kernel

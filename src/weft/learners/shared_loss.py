@@ -77,13 +77,19 @@ class _SharedLoss:
         Parsed('a norm such as "l1", "l2", "l1.5", "linf", "3-max", "k(1,inf,2.5)"', _parse_norm),
     )
     C: float | None = parameter(
-        None, "aggressiveness: bounds the round's step; None: from T and R, or from the first round", Real(above=0, optional=True)
+        None,
+        "aggressiveness: bounds the round's step; None: from T and R, or from the first round",
+        Real(above=0, optional=True),
     )
     R: float | None = parameter(
-        None, "bound on the Euclidean norm of every row; None: taken from the rows", Real(above=0, optional=True)
+        None,
+        "bound on the Euclidean norm of every row; None: taken from the rows",
+        Real(above=0, optional=True),
     )
     loss: str = parameter(
-        "hinge", "hinge classifies, epsilon-insensitive predicts a number, uniclass predicts the row itself", Choice(LOSSES)
+        "hinge",
+        "hinge classifies, epsilon-insensitive predicts a number, uniclass predicts the row itself",
+        Choice(LOSSES),
     )
     epsilon: float = parameter(
         0.1, "deviations up to this cost nothing (epsilon-insensitive and uniclass loss)", Real(at_least=0)
@@ -91,7 +97,10 @@ class _SharedLoss:
     kernel: Kernel | None = parameter(
         None,
         "None: weights; else the kernel form, which keeps the rows it learned from",
-        Parsed('None, "linear", "poly", "gaussian", or a dict such as {"name": "poly", "degree": 2}', kernels.parse),
+        Parsed(
+            'None, "linear", "poly", "gaussian", or a dict such as {"name": "poly", "degree": 2}',
+            kernels.parse,
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -183,7 +192,9 @@ class _SharedLoss:
 
 
 _HORIZON = parameter(
-    None, "number of rounds to come, if known; with R it gives C = 1/(sqrt(T) R^2)", Real(above=0, optional=True)
+    None,
+    "number of rounds to come, if known; with R it gives C = 1/(sqrt(T) R^2)",
+    Real(above=0, optional=True),
 )
 
 

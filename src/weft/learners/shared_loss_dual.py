@@ -76,7 +76,16 @@ def blank(C: float, plan: Plan) -> Support:
         return np.zeros(0, np.int64)
 
     return Support(
-        ints(), ints(), ints(), np.zeros(0), ints(), ints(), np.zeros(0), ints(), np.zeros(0), np.zeros(2, np.int64),
+        ints(),
+        ints(),
+        ints(),
+        np.zeros(0),
+        ints(),
+        ints(),
+        np.zeros(0),
+        ints(),
+        np.zeros(0),
+        np.zeros(2, np.int64),
         np.array([C, 0.0]),
     )
 
@@ -86,7 +95,12 @@ def support(state: Support) -> list[tuple[int, float, Array, Array]]:
     rows = (slice(b, e) for b, e in zip(state.begin, state.end, strict=True))
     kept = zip(range(int(state.used[SUPPORT])), rows, strict=False)
     return [
-        (int(state.owner[s]), float(state.coefficient[s]), state.indices[row].copy(), state.values[row].copy())
+        (
+            int(state.owner[s]),
+            float(state.coefficient[s]),
+            state.indices[row].copy(),
+            state.values[row].copy(),
+        )
         for s, row in kept
     ]
 
@@ -146,7 +160,7 @@ def learn(hyper: "Hyper", state: Support, batch: Batch, start: int, scores: Floa
     k = widest_round(rounds)
     active, xx = np.empty(k, np.int64), np.empty(k)
     l, n2, tau = np.empty(k), np.empty(k), np.empty(k)
-    for t in range(start, rounds.shape[0] - 1):
+    for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if not _fits(state, batch, lo, hi):
             return t
@@ -180,7 +194,7 @@ def learn(hyper: "Hyper", state: Support, batch: Batch, start: int, scores: Floa
                 stored, first = row[i], _store_row(state, batch, row[i])
             d = direction(hyper.loss, scores[i], label[i])
             _append(state, task[i], tau[a] * d, first, indptr[row[i] + 1] - indptr[row[i]], xx[a])
-    return rounds.shape[0] - 1
+    return len(rounds) - 1
 
 
 @kernel

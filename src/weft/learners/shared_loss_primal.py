@@ -84,7 +84,7 @@ def _approach(
 def predict(hyper: "Hyper", state: Weights, batch: Batch, scores: Floats) -> None:
     task, _, row, indptr, indices, values, rounds = batch
     if hyper.loss != UNICLASS:
-        for t in range(rounds.shape[0] - 1):
+        for t in range(len(rounds) - 1):
             if shares_row(batch, rounds[t], rounds[t + 1]) and state.pairs.layout[HASHED] == 0:
                 dot_shared(state.pairs, state.weights, batch, rounds[t], rounds[t + 1], scores)
             else:
@@ -105,7 +105,7 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
     k = widest_round(rounds)
     active, steps = np.empty(k, np.int64), np.zeros(k)
     l, n2, tau = np.empty(k), np.empty(k), np.empty(k)
-    for t in range(start, rounds.shape[0] - 1):
+    for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hashed and not fits(pairs, batch, lo, hi):
             return t
@@ -157,7 +157,7 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
                 add_table(layout, W, task[i], indices, values, begin, end, step)
         if shared:
             add_shared(pairs, W, batch, lo, hi, steps)
-    return rounds.shape[0] - 1
+    return len(rounds) - 1
 
 
 @kernel

@@ -78,9 +78,7 @@ def decode_hamming(M: Any, signs: Any) -> Ints:
     M = read_code(M)
     signs = np.asarray(signs)
     if signs.ndim != 2 or signs.shape[1] != M.shape[1]:
-        raise ValueError(
-            f"signs has shape {signs.shape}, expected (n, {M.shape[1]}): a column per column of the code"
-        )
+        raise ValueError(f"signs has shape {signs.shape}, expected (n, {M.shape[1]}): a column per column of the code")
     if not np.all(np.abs(signs) == 1):
         raise ValueError("signs must be -1 and +1")
     agreement: Ints = signs.astype(np.int64) @ M.T

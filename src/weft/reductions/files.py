@@ -11,7 +11,7 @@ from typing import Any
 from weft.model import Model
 from weft.names import Name, plain
 from weft.store.codec import FileError, decode, encode
-from weft.store.files import write_atomic
+from weft.store.files import read_file, write_atomic
 from weft.vocabulary import names_from_json
 
 
@@ -23,11 +23,7 @@ def save(path: str | os.PathLike[str], model: Model, kind: str, facts: Mapping[s
 
 def load(path: str | os.PathLike[str], kind: str) -> tuple[Model, dict[str, Any]]:
     """The model and the facts that `save` wrote; FileError if they are not there."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {os.fspath(path)}") from None
+    data = read_file(path)
     try:
         facts = decode(data)[0].get("reduction")
         if not isinstance(facts, dict) or facts.get("kind") != kind:

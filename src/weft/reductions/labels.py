@@ -9,9 +9,7 @@ import numpy as np
 def as_list(y: Any, what: str) -> list[Any]:
     """One entry per event, as plain Python."""
     if isinstance(y, str | bytes | set | frozenset) or getattr(y, "ndim", 1) != 1:
-        raise ValueError(
-            f"{what} is {type(y).__name__}; give a list or a one-dimensional array, one entry per event"
-        )
+        raise ValueError(f"{what} is {type(y).__name__}; give a list or a one-dimensional array, one entry per event")
     try:
         values = y.tolist() if hasattr(y, "tolist") else list(y)
     except TypeError:
@@ -24,9 +22,7 @@ def check_label(label: Any, where: str) -> Hashable:
     try:
         hash(label)
     except TypeError:
-        raise ValueError(
-            f"{where}: label {label!r} is not hashable; use a string, a number, a tuple ..."
-        ) from None
+        raise ValueError(f"{where}: label {label!r} is not hashable; use a string, a number, a tuple ...") from None
     if label is None or label != label:
         raise ValueError(f"{where}: the label is missing ({label!r}); give a label, or leave the event out")
     return label  # type: ignore[no-any-return]

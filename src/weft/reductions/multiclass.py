@@ -35,10 +35,10 @@ import numpy as np
 
 from weft.batch import Floats, Ints
 from weft.learner import Learner
-from weft.model import _as_table
 from weft.reductions import codes, files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
+from weft.rows import as_table
 from weft.store.codec import FileError
 
 CODINGS = ("one-vs-rest", "log2", "ecoc")
@@ -74,17 +74,13 @@ class Multiclass:
         tasks = None if self._grows else len(self._numbers) if self.code is None else self.code.shape[1]
         if norm is not None:
             parameters["norm"] = norm
-        self.model = build_model(
-            learner, tasks, "binary", {"norm": _default_norm(coding, self.code)}, parameters
-        )
+        self.model = build_model(learner, tasks, "binary", {"norm": _default_norm(coding, self.code)}, parameters)
         self.events = 0
         self.mistakes = 0
 
     def __repr__(self) -> str:
         coding = "one-vs-rest" if self.code is None else f"{self.code.shape[1]} binary tasks"
-        return (
-            f"Multiclass({self.model.learner!r}, {coding}, {len(self._numbers)} labels, {self.events} events)"
-        )
+        return f"Multiclass({self.model.learner!r}, {coding}, {len(self._numbers)} labels, {self.events} events)"
 
     @property
     def labels(self) -> list[Hashable]:
@@ -102,13 +98,13 @@ class Multiclass:
         A prediction before any label is known is None. What is refused leaves no trace.
         """
         rows = read_table(X)
-        target, labels = self._read(y, len(rows))
+        target, labels = self._read(y, rows.length)
         if self.code is None:
             known = len(self._numbers)
             width = np.maximum.accumulate(np.maximum(target + 1, known))
             before = np.concatenate([[known], width[:-1]])
         else:
-            width = np.full(len(rows), self.code.shape[1])
+            width = np.full(rows.length, self.code.shape[1])
             before = width
         predicted: list[Any] = []
         for piece in learn_pieces(
@@ -125,7 +121,7 @@ class Multiclass:
 
     def learn_one(self, x: Any, y: Hashable) -> Any:
         """Learn one event; returns the label predicted before. `x`: a dict, a dense or a sparse row."""
-        return self.learn(_as_table(x), [y])[0]
+        return self.learn(as_table(x), [y])[0]
 
     def scores(self, X: Any) -> Floats:
         """Scores without learning: a column per label (one-vs-rest) or per column of the code."""
@@ -140,7 +136,7 @@ class Multiclass:
 
     def predict_one(self, x: Any) -> Any:
         """The label of one event, without learning."""
-        return self.predict(_as_table(x))[0]
+        return self.predict(as_table(x))[0]
 
     # --- files ---
 
@@ -211,9 +207,7 @@ def _code(coding: Any, labels: int) -> Ints | None:
         if coding == "one-vs-rest":
             return None
     if labels == 0:
-        raise ValueError(
-            "this coding needs to know the labels: give labels=[...], or use coding='one-vs-rest'"
-        )
+        raise ValueError("this coding needs to know the labels: give labels=[...], or use coding='one-vs-rest'")
     if isinstance(coding, str):
         return codes.log2_code(labels) if coding == "log2" else codes.exhaustive_code(labels)
     code = codes.read_code(coding)

@@ -25,10 +25,10 @@ from scipy import sparse
 
 from weft.batch import Floats, Ints
 from weft.learner import Learner
-from weft.model import _as_table
 from weft.reductions import files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
+from weft.rows import as_table
 from weft.store.codec import FileError
 
 SETS, ZERO_ONE, SIGNS, SPARSE = "sets", "0/1", "-1/+1", "sparse"
@@ -94,7 +94,7 @@ class Multilabel:
         What is refused leaves no trace.
         """
         rows = read_table(X)
-        form, truth, width, labels = self._read(Y, len(rows))
+        form, truth, width, labels = self._read(Y, rows.length)
         known = np.concatenate([[len(self._numbers)], width[:-1]]) if form == SETS else width
 
         def signs(start: int, stop: int, tasks: int) -> Floats:
@@ -115,7 +115,7 @@ class Multilabel:
 
     def learn_one(self, x: Any, y: Iterable[Hashable]) -> set[Any]:
         """Learn one event with its set of labels; returns the set predicted before."""
-        form, predicted = self._form, self.learn(_as_table(x), [set(y)])[0]
+        form, predicted = self._form, self.learn(as_table(x), [set(y)])[0]
         self._form = form
         found: set[Any] = predicted
         return found
@@ -130,7 +130,7 @@ class Multilabel:
 
     def predict_one(self, x: Any) -> set[Any]:
         """The set of labels of one event, without learning."""
-        found: set[Any] = self._in_form(SETS, self.scores(_as_table(x)) >= 0.0)[0]
+        found: set[Any] = self._in_form(SETS, self.scores(as_table(x)) >= 0.0)[0]
         return found
 
     # --- files ---
@@ -215,9 +215,7 @@ class Multilabel:
 def _in_order(labels: Iterable[Any]) -> list[Any]:
     """New labels of one set in an order that does not depend on hashes."""
     found = list(labels)
-    is_plain = all(isinstance(label, str) for label in found) or all(
-        isinstance(label, int | float) for label in found
-    )
+    is_plain = all(isinstance(label, str) for label in found) or all(isinstance(label, int | float) for label in found)
     return sorted(found) if is_plain else sorted(found, key=repr)
 
 
@@ -229,23 +227,17 @@ def _read_matrix(Y: Any, last: str) -> tuple[str, Any]:
     except ValueError:
         raise ValueError("the rows of Y differ in length; give a list of sets, or a matrix") from None
     if Y.ndim != 2 or Y.shape[1] == 0 or Y.dtype.kind not in "fiub":
-        raise ValueError(
-            f"Y is {Y.dtype} {Y.shape}; give a list of sets, or a matrix with a column per label"
-        )
+        raise ValueError(f"Y is {Y.dtype} {Y.shape}; give a list of sets, or a matrix with a column per label")
     truth = sparse.csr_array(Y == 1)
     if is_sparse:
-        _refuse_entries(
-            sparse.coo_array(Y), lambda value: (value == 0) | (value == 1), "a sparse Y holds 0 and 1"
-        )
+        _refuse_entries(sparse.coo_array(Y), lambda value: (value == 0) | (value == 1), "a sparse Y holds 0 and 1")
         return SPARSE, truth
     dense = sparse.coo_array(np.asarray(Y, np.float64))
     negative = bool(np.any(Y == -1))
     if negative:
         zero = np.argwhere(Y == 0)
         if len(zero):
-            raise ValueError(
-                f"row {zero[0][0]}: label {zero[0][1]} is 0, others are -1; use 0/1 or -1/+1, not both"
-            )
+            raise ValueError(f"row {zero[0][0]}: label {zero[0][1]} is 0, others are -1; use 0/1 or -1/+1, not both")
     _refuse_entries(dense, lambda value: np.abs(value) == 1, "Y holds 0/1 or -1/+1")
     ambiguous = not negative and bool(np.all(Y == 1))
     return SIGNS if negative or (ambiguous and last == SIGNS) else ZERO_ONE, truth

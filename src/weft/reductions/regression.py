@@ -24,10 +24,10 @@ import numpy as np
 
 from weft.batch import Floats
 from weft.learner import Learner
-from weft.model import _as_table
 from weft.reductions import files
 from weft.reductions.labels import same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
+from weft.rows import as_table
 
 
 class VectorRegression:
@@ -78,9 +78,9 @@ class VectorRegression:
     def learn(self, X: Any, Y: Any) -> Floats:
         """Learn a table of rows with a vector each; returns the predictions issued before, shaped as Y."""
         rows = read_table(X)
-        Y = self._read(Y, len(rows))
+        Y = self._read(Y, rows.length)
         predicted = np.empty(Y.shape)
-        width = np.full(len(rows), Y.shape[1])
+        width = np.full(rows.length, Y.shape[1])
         for piece in learn_pieces(self.model, rows, width, lambda start, stop, _: Y[start:stop]):
             here = slice(piece.start, piece.stop)
             predicted[here] = piece.scores
@@ -92,7 +92,7 @@ class VectorRegression:
 
     def learn_one(self, x: Any, y: Any) -> Floats:
         """Learn one event; returns the vector predicted before. `x`: a dict, a dense or a sparse row."""
-        predicted: Floats = self.learn(_as_table(x), [y])[0]
+        predicted: Floats = self.learn(as_table(x), [y])[0]
         return predicted
 
     def predict(self, X: Any) -> Floats:
@@ -103,14 +103,12 @@ class VectorRegression:
 
     def predict_one(self, x: Any) -> Floats:
         """The vector of one event, without learning."""
-        predicted: Floats = self.predict(_as_table(x))[0]
+        predicted: Floats = self.predict(as_table(x))[0]
         return predicted
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file."""
-        files.save(
-            path, self.model, "vector regression", {"events": self.events, "deviation": self._deviation}
-        )
+        files.save(path, self.model, "vector regression", {"events": self.events, "deviation": self._deviation})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "VectorRegression":
@@ -125,21 +123,15 @@ class VectorRegression:
         try:
             Y = np.asarray(Y)
         except ValueError:
-            raise ValueError(
-                "the rows of Y differ in length; give a row per event and a column per output"
-            ) from None
+            raise ValueError("the rows of Y differ in length; give a row per event and a column per output") from None
         if Y.ndim != 2 or Y.shape[1] == 0 or Y.dtype.kind not in "fiu":
-            raise ValueError(
-                f"Y is {Y.dtype} {Y.shape}; give numbers, a row per event and a column per output"
-            )
+            raise ValueError(f"Y is {Y.dtype} {Y.shape}; give numbers, a row per event and a column per output")
         same_count(len(Y), n, "Y")
         if self.outputs and Y.shape[1] != self.outputs:
             raise ValueError(f"Y has {Y.shape[1]} columns, {self.outputs} outputs were learned so far")
         bad = np.argwhere(np.isinf(Y))
         if len(bad):
             row, column = bad[0]
-            raise ValueError(
-                f"row {row}: output {column} is {Y[row, column]}; numbers must be finite, NaN if unknown"
-            )
+            raise ValueError(f"row {row}: output {column} is {Y[row, column]}; numbers must be finite, NaN if unknown")
         numbers: Floats = Y.astype(np.float64)
         return numbers

@@ -33,21 +33,17 @@ def build_model(
     """A model; `defaults` are given to a learner that is named and has such parameters."""
     if isinstance(learner, str) and learner in LEARNERS:
         letters = {field.name for field in fields(LEARNERS[learner])}
-        parameters = {letter: value for letter, value in defaults.items() if letter in letters} | dict(
-            parameters
-        )
+        parameters = {letter: value for letter, value in defaults.items() if letter in letters} | dict(parameters)
     model = Model(learner, tasks=tasks, **parameters)
     if model.learner.target != target:
-        raise ValueError(
-            f"{model.learner.name} with these parameters is not {_KINDS[target]}, which is needed here"
-        )
+        raise ValueError(f"{model.learner.name} with these parameters is not {_KINDS[target]}, which is needed here")
     return model
 
 
 def read_table(X: Any) -> Rows:
     """Rows, at least one."""
     rows = read_rows(X)
-    if len(rows) == 0:
+    if rows.length == 0:
         raise ValueError("X is empty; give at least one row")
     return rows
 
@@ -61,9 +57,7 @@ class Piece(NamedTuple):
     scores: Floats
 
 
-def learn_pieces(
-    model: Model, rows: Rows, width: Ints, label: Callable[[int, int, int], Any]
-) -> Iterator[Piece]:
+def learn_pieces(model: Model, rows: Rows, width: Ints, label: Callable[[int, int, int], Any]) -> Iterator[Piece]:
     """Learn piece by piece; `label(start, stop, tasks)` gives the (events, tasks) block of labels."""
     for start, stop in _cuts(width):
         active = _active(width[start:stop])
@@ -76,10 +70,10 @@ def learn_pieces(
 
 def score_pieces(model: Model, rows: Rows, tasks: int) -> Floats:
     """(rows, tasks) scores without learning."""
-    width, scores = np.full(len(rows), tasks), np.zeros((len(rows), tasks))
+    width, scores = np.full(rows.length, tasks), np.zeros((rows.length, tasks))
     for start, stop in _cuts(width) if tasks else ():
         stream = _stream(rows, start, stop, _active(width[start:stop]), None)
-        scores[start:stop] = model._score(stream).reshape(stop - start, tasks)
+        scores[start:stop] = model.score(stream).reshape(stop - start, tasks)
     return scores
 
 
@@ -103,6 +97,4 @@ def _stream(rows: Rows, start: int, stop: int, active: Any, y: Floats | None) ->
     piece = Rows(edge - edge[0], rows.indices[held], rows.values[held], rows.features)
     row, task = np.nonzero(active)
     bounds = np.concatenate([[0], np.cumsum(active.sum(axis=1))]).astype(np.int64)
-    stream = Stream.__new__(Stream)
-    stream._set(piece, row, y, task, list(range(active.shape[1])), bounds, True)
-    return stream
+    return Stream.of_parts(piece, row, y, task, list(range(active.shape[1])), bounds, True)

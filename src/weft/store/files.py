@@ -1,8 +1,16 @@
-"""Whole files, written so that a reader finds the old one or the new one, never half of one."""
+"""Whole files, read and written; written so that a reader finds the old one or the new one, never half of one."""
 
 import os
 import tempfile
 from pathlib import Path
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """All of a model file."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no model file {os.fspath(path)}") from None
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:

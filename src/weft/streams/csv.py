@@ -78,14 +78,10 @@ class Parser:
         except UnicodeDecodeError:
             raise Refused(None, "the line is not UTF-8; write the file in UTF-8") from None
         if text.count('"') % 2:
-            raise Refused(
-                None, "a quoted cell is not closed on its line; close it, names have no line breaks"
-            )
+            raise Refused(None, "a quoted cell is not closed on its line; close it, names have no line breaks")
         cells = next(csv.reader([text]), [])
         if self.header is not None and len(cells) != len(self.header):
-            raise Refused(
-                None, f"{len(cells)} cells, the header has {len(self.header)}; fill or remove cells"
-            )
+            raise Refused(None, f"{len(cells)} cells, the header has {len(self.header)}; fill or remove cells")
         return cells
 
     def _read_header(self, cells: list[str]) -> None:

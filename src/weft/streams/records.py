@@ -107,10 +107,7 @@ def check_labels(block: Block, rules: Rules) -> list[Fault]:
         bad = np.isinf(y)
     if rules.labels and block.rounds is None:
         bad |= missing
-    return [
-        Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules))
-        for i in np.flatnonzero(bad).tolist()
-    ]
+    return [Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules)) for i in np.flatnonzero(bad).tolist()]
 
 
 def _label_reason(y: float, rules: Rules) -> str:
@@ -139,17 +136,13 @@ class Rounds:
         for line, task, number in zip(block.lines, block.tasks, block.rounds, strict=True):
             if number != last:
                 if number in here or number in self.over:
-                    reason = (
-                        f"round {show(number)} was over already; put the rows of one round next to each other"
-                    )
+                    reason = f"round {show(number)} was over already; put the rows of one round next to each other"
                     faults.append(Fault(line, "round", reason))
                     continue
                 here.add(number)
                 last, seen = number, set()
             if task in seen:
-                reason = (
-                    f"{show(task)} stands twice in round {show(number)}; give its events rounds of their own"
-                )
+                reason = f"{show(task)} stands twice in round {show(number)}; give its events rounds of their own"
                 faults.append(Fault(line, "task", reason))
             seen.add(task)
         return faults

@@ -63,9 +63,7 @@ class Source:
         try:
             lines = list(islice(self._lines, count))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(
-                f"{self.name}: the gzip file is damaged or cut off ({error}); write it again"
-            ) from None
+            raise InputError(f"{self.name}: the gzip file is damaged or cut off ({error}); write it again") from None
         return lines
 
     def use(self, lines: list[bytes]) -> None:

@@ -57,9 +57,7 @@ class Parser:
         tasks: list[Name] = [name_of(task) for _, task, _ in parts]
         return Block(numbers, tasks, y, None, X, faults)
 
-    def _find_bad(
-        self, numbers: list[int], parts: list[tuple[str, str, str]]
-    ) -> tuple[list[int], list[Fault]]:
+    def _find_bad(self, numbers: list[int], parts: list[tuple[str, str, str]]) -> tuple[list[int], list[Fault]]:
         good, bad = [], []
         for i, (number, (label, _, features)) in enumerate(zip(numbers, parts, strict=True)):
             try:
@@ -83,9 +81,7 @@ def _split(text: str) -> tuple[str, str, str]:
     for word in words[2:]:
         index, colon, value = word.partition(":")
         if not (index.isascii() and index.isdigit() and colon and value and ":" not in value):
-            raise Refused(
-                index or None, f"{show(word)} is no feature; write index:value with a whole number as index"
-            )
+            raise Refused(index or None, f"{show(word)} is no feature; write index:value with a whole number as index")
     raise Refused("y", f"{show(words[0])} is not a number; write label qid:TASK index:value ...")
 
 
@@ -112,9 +108,7 @@ def _check_features(text: str) -> None:
             raise Refused(index, f"the index of {show(word)} is too large; write indices below {_LARGEST}")
         _number(index, value, "write a number, or leave the feature out")
         if int(index) in seen:
-            raise Refused(
-                index, f"the feature stands twice, again with {show(value)}; add the values up or keep one"
-            )
+            raise Refused(index, f"the feature stands twice, again with {show(value)}; add the values up or keep one")
         seen.add(int(index))
 
 
