@@ -415,3 +415,48 @@ def _passive_aggressive(variant, l, n2, C):
     if n2 == 0:
         return 0.0
     return l / n2 if variant == "pa" else min(C, l / n2)
+
+
+# ------------------------------------------------------------------------------------------------ problems
+
+NORMS = (
+    "l1",
+    "l2",
+    "l1.5",
+    "l3",
+    "linf",
+    "1-max",
+    "2-max",
+    "2.5-max",
+    "k(1,inf,2.5)",
+    "k(1.5,3,1.3)",
+    "k(1,2,1.2)",
+)
+
+
+def problem(seed, *, tasks=4, features=3, rounds=20, loss="hinge", absent=0.25, marked=0.15, zero=0.1):
+    """(X, y, task, round of each row, generating vectors): noisy rounds, some tasks absent, marked or zero.
+
+    The first round has every task awake, in order, so that a task's slot is its number; one round has nobody.
+    """
+    rng = np.random.default_rng(seed)
+    U = rng.normal(size=(tasks, features))
+    X, y, task, at = [], [], [], []
+    for t in range(rounds):
+        awake = [j for j in range(tasks) if t == 0 or rng.random() >= absent] or [int(rng.integers(tasks))]
+        for j in awake:
+            x = rng.normal(size=features) * 10 ** rng.uniform(-0.5, 0.5)
+            if loss == "uniclass":
+                x = U[j] + 0.5 * x
+            if rng.random() < zero:
+                x[:] = 0.0
+            x[np.abs(x) < 0.2] = 0.0
+            noise = rng.normal() * 0.5
+            label = U[j] @ x + noise if loss == "epsilon-insensitive" else 1.0 if U[j] @ x + noise >= 0 else -1.0
+            if t == rounds // 2 or (t > 0 and rng.random() < marked):
+                label = math.nan if loss == "epsilon-insensitive" else 0.0
+            X.append(x)
+            y.append(label)
+            task.append(f"task {j}")
+            at.append(t)
+    return np.array(X), (None if loss == "uniclass" else np.array(y)), task, np.array(at), U
