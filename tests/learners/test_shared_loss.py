@@ -57,7 +57,7 @@ def test_the_default_aggressiveness(algorithm, parameters):
         parameters = {name: value for name, value in parameters.items() if name != "T"}
     for norm in ("l1", "l1.5", "linf", "2.5-max", "k(1,2,1.2)"):
         X, y, task, rounds, _ = oracle.problem(3, rounds=12)
-        X /= max(1.0, np.sqrt((X**2).sum(axis=1)).max() / 4)  # no row longer than R
+        X /= max(1.0, np.sqrt((X**2).sum(axis=1)).max() / 3.9)  # no row longer than R
         agree(algorithm, X, y, task, rounds, norm=norm, **parameters)
 
 
@@ -142,6 +142,15 @@ def test_a_round_in_which_everyone_is_dormant_changes_nothing(algorithm):
     np.testing.assert_array_equal(model.weights(), before)
     np.testing.assert_array_equal(trace, np.zeros((2, 4)))
     close(scores, (X[:2] * before[:2]).sum(axis=1), 1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_row_longer_than_the_given_r_is_reported(algorithm):
+    parameters = {"R": 1.0} if algorithm == "infinite-horizon" else {"R": 1.0, "T": 4}
+    model = weft.Model(algorithm, **parameters)
+    model.learn(weft.Stream(np.eye(2), [1, -1], ["a", "b"]))
+    with pytest.warns(UserWarning, match="R"):
+        model.learn(weft.Stream(np.array([[3.0, 4.0]]), [1], ["a"]))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from weft.geometry.norms import parse
 from weft.model import Model
 from weft.stream import Stream
 
@@ -70,7 +71,17 @@ class Run(NamedTuple):
 
 def record(model: Model, stream: Stream) -> Run:
     """Learn the stream with a fresh model, and keep the losses, update weights, directions and C of every row."""
-    raise NotImplementedError
+    if not hasattr(model.learner, "norm"):
+        raise ValueError(f"The bounds are about the shared-loss learners, and {model.name} is none of them.")
+    if len(model.tasks) > 0:
+        raise ValueError("The bounds are about a run that starts from zero weights: record it with a fresh model.")
+    trace = np.zeros((len(stream), 4))
+    scores = model.learn(stream, trace=trace)
+    slot = {name: at for at, name in enumerate(model.tasks)}
+    task = np.array([slot[name] for name in stream.task_names], dtype=np.int64)[stream.task_codes]
+    norm = model.learner.norm
+    columns = (np.ascontiguousarray(column) for column in trace.T)
+    return Run(model.name, model.learner, parse(norm) if isinstance(norm, str) else norm, stream, task, scores, *columns)
 
 
 def lemma1(run: Run, comparator: ArrayLike) -> Bound:
