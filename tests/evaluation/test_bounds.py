@@ -14,7 +14,9 @@ LOSSES = ("hinge", "epsilon-insensitive", "uniclass")
 
 def record(algorithm, seed=1, loss="hinge", **parameters):
     X, y, task, rounds, U = oracle.problem(seed, rounds=12, loss=loss)
-    return bounds.record(weft.Model(algorithm, loss=loss, **parameters), weft.Stream(X, y, task, rounds=rounds)), U
+    return bounds.record(
+        weft.Model(algorithm, loss=loss, **parameters), weft.Stream(X, y, task, rounds=rounds)
+    ), U
 
 
 def by_hand(loss, X, y, slot, W, epsilon):
@@ -37,7 +39,9 @@ def test_every_side_by_hand(loss):
     most = max(awake[a:b].sum() for a, b in zip(edges[:-1], edges[1:], strict=True))
 
     def total(l, norm):
-        return np.cumsum([oracle.norm_value(norm, l[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True)])
+        return np.cumsum(
+            [oracle.norm_value(norm, l[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        )
 
     for norm in ("l1", "l1.5", "2-max", "k(1,2,1.2)"):
         rho, size, C = oracle.remoteness(norm, most), (U**2).sum(), 0.1
@@ -85,7 +89,9 @@ def test_the_corollaries_by_hand():
     run = bounds.record(weft.Model("infinite-horizon", norm="l1", R=2.0), stream)
     bound = bounds.corollary7(run, U)
     np.testing.assert_allclose(bound.right, 2 * np.cumsum(star) + 16 * (U**2).sum(), rtol=1e-12)
-    np.testing.assert_allclose(bound.left, np.cumsum(np.minimum(run.global_loss, run.global_loss**2)), rtol=1e-12)
+    np.testing.assert_allclose(
+        bound.left, np.cumsum(np.minimum(run.global_loss, run.global_loss**2)), rtol=1e-12
+    )
 
 
 def test_a_bound_holds_up_to_rounding():
@@ -136,7 +142,9 @@ def test_a_row_longer_than_r_voids_theorem6():
     X, y = np.array([[1.0], [3.0]]), np.array([1.0, -1.0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run = bounds.record(weft.Model("infinite-horizon", norm="l1", R=1.0, C=0.5), weft.Stream(X, y, ["a", "a"]))
+        run = bounds.record(
+            weft.Model("infinite-horizon", norm="l1", R=1.0, C=0.5), weft.Stream(X, y, ["a", "a"])
+        )
     with pytest.raises(ValueError, match="row of length 3 where R = 1"):
         bounds.theorem6(run, [[0.0]])
 

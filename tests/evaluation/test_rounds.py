@@ -22,7 +22,9 @@ def test_errors_by_definition():
 
 
 def test_a_zero_score_is_an_error_of_either_label_and_a_dormant_row_is_none():
-    np.testing.assert_array_equal(one_error([0.0, 0.0, 0.0, 0.0], [1, -1, 0, np.nan], [0, 1, 2, 3, 4], 1), [1, 1, 0, 0])
+    np.testing.assert_array_equal(
+        one_error([0.0, 0.0, 0.0, 0.0], [1, -1, 0, np.nan], [0, 1, 2, 3, 4], 1), [1, 1, 0, 0]
+    )
     np.testing.assert_array_equal(inf_error([0.0, 0.0, 0.0], [1, 0, np.nan], [0, 1, 3]), [1, 0])
 
 
@@ -62,7 +64,11 @@ def test_auc_counts_pairs():
 
 def test_auc_per_task_is_auc_within_the_task():
     rng = np.random.default_rng(3)
-    scores, y, codes = rng.integers(0, 9, 200).astype(float), rng.choice([-1.0, 1.0], 200), rng.integers(0, 12, 200)
+    scores, y, codes = (
+        rng.integers(0, 9, 200).astype(float),
+        rng.choice([-1.0, 1.0], 200),
+        rng.integers(0, 12, 200),
+    )
     y[codes == 4] = 1.0
     found = auc_per_task(scores, y, codes, 14)
     for task in range(14):

@@ -1,5 +1,7 @@
 """One implicit round against the argmin that defines it (Eq. 24), solved in the space of the weights."""
 
+import warnings
+
 import cvxpy
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from oracles import shared_loss as oracle
 import weft
 
 TASKS, FEATURES = 4, 3
+FLAT = ("l1", "linf", "1-max", "2-max", "2.5-max", "k(1,inf,2.5)")
 
 
 def global_loss(norm, xi):
@@ -43,7 +46,9 @@ def argmin(norm, loss, W, X, y, C, epsilon):
             constraints.append(cvxpy.norm(x - V[j], 2) <= epsilon + xi[j])
     objective = cvxpy.sum_squares(V - W) / 2 + C * global_loss(norm, xi)
     problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
-    value = problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    with warnings.catch_warnings():  # "may be inaccurate": the test sees for itself how much
+        warnings.simplefilter("ignore", UserWarning)
+        value = problem.solve(solver="CLARABEL", tol_gap_abs=3e-9, tol_gap_rel=3e-9, tol_feas=3e-9)
     return value, V.value
 
 
@@ -75,7 +80,11 @@ def test_the_update_is_the_argmin(norm, loss):
             X = rng.normal(size=(TASKS, FEATURES)) * 10 ** rng.uniform(-0.5, 0.5, size=(TASKS, 1))
             if t == 1 and seed == 2 and loss != "uniclass":
                 X[2] = 0.0
-            y = rng.normal(size=TASKS) if loss == "epsilon-insensitive" else rng.choice([-1.0, 1.0], size=TASKS)
+            y = (
+                rng.normal(size=TASKS)
+                if loss == "epsilon-insensitive"
+                else rng.choice([-1.0, 1.0], size=TASKS)
+            )
             model.learn(weft.Stream(X, None if loss == "uniclass" else y, tasks, rounds=[t] * TASKS))
             found = model.weights()
 
@@ -83,8 +92,9 @@ def test_the_update_is_the_argmin(norm, loss):
             left = losses(loss, found, X, y, epsilon)
             objective = ((found - W) ** 2).sum() / 2 + C * oracle.norm_value(norm, left)
             assert abs(objective - value) <= 1e-7
-            # The objective is 1-strongly convex: a gap of delta in it is sqrt(2 delta) in the weights.
-            np.testing.assert_allclose(found, best, rtol=0, atol=5e-5)
+            # The objective is 1-strongly convex: a gap of 1e-9 may be 5e-5 in the weights of the convex solver,
+            # and is where the norm is curved; with flat norms it finds the vertex.
+            np.testing.assert_allclose(found, best, rtol=0, atol=1e-6 if norm in FLAT else 5e-5)
 
             v, l = direction(loss, W, X, y), losses(loss, W, X, y, epsilon)
             exact = W + oracle.tau_implicit(norm, l, (v**2).sum(axis=1), C)[:, None] * v

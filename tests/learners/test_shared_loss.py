@@ -84,7 +84,15 @@ def test_one_task_or_one_feature(algorithm, norm):
 def test_one_row_per_round_without_rounds(algorithm, norm):
     X, y, task, _, _ = oracle.problem(6, rounds=8, marked=0.0)
     keep = y != 0
-    agree(algorithm, X[keep], y[keep], [t for t, on in zip(task, keep, strict=True) if on], None, norm=norm, C=0.2)
+    agree(
+        algorithm,
+        X[keep],
+        y[keep],
+        [t for t, on in zip(task, keep, strict=True) if on],
+        None,
+        norm=norm,
+        C=0.2,
+    )
 
 
 @pytest.mark.parametrize("norm", ["linf", "1-max", "2-max", "2.5-max", "k(1,inf,2.5)"])
@@ -96,7 +104,9 @@ def test_ties_go_to_the_lowest_task(algorithm, norm):
     X = np.repeat(rng.integers(-1, 2, size=(rounds, 3)), tasks, axis=0).astype(float)
     y = np.repeat(rng.choice([-1.0, 1.0], size=rounds), tasks)
     task, at = [f"task {j}" for j in range(tasks)] * rounds, np.repeat(np.arange(rounds), tasks)
-    parameters = {"norm": norm, "C": 0.25} if algorithm == "finite-horizon" else {"norm": norm, "C": 2.0**-6, "R": 2.0}
+    parameters = (
+        {"norm": norm, "C": 0.25} if algorithm == "finite-horizon" else {"norm": norm, "C": 2.0**-6, "R": 2.0}
+    )
     model, scores, trace = learn(algorithm, X, y, task, at, **parameters)
     expected, W, steps = oracle.run(algorithm, X, y, task, at, **parameters)
     np.testing.assert_array_equal(scores, expected)

@@ -74,14 +74,24 @@ def record(model: Model, stream: Stream) -> Run:
     if not hasattr(model.learner, "norm"):
         raise ValueError(f"The bounds are about the shared-loss learners, and {model.name} is none of them.")
     if len(model.tasks) > 0:
-        raise ValueError("The bounds are about a run that starts from zero weights: record it with a fresh model.")
+        raise ValueError(
+            "The bounds are about a run that starts from zero weights: record it with a fresh model."
+        )
     trace = np.zeros((len(stream), 4))
     scores = model.learn(stream, trace=trace)
     slot = {name: at for at, name in enumerate(model.tasks)}
     task = np.array([slot[name] for name in stream.task_names], dtype=np.int64)[stream.task_codes]
     norm = model.learner.norm
     columns = (np.ascontiguousarray(column) for column in trace.T)
-    return Run(model.name, model.learner, parse(norm) if isinstance(norm, str) else norm, stream, task, scores, *columns)
+    return Run(
+        model.name,
+        model.learner,
+        parse(norm) if isinstance(norm, str) else norm,
+        stream,
+        task,
+        scores,
+        *columns,
+    )
 
 
 def lemma1(run: Run, comparator: ArrayLike) -> Bound:
@@ -193,7 +203,9 @@ def _C(run: Run) -> float:
     if len(used) == 0:
         raise ValueError("No row of this run led to an update, so there is no C to bound it with.")
     if used.min() < used.max():
-        raise ValueError(f"The theorems need one C for all rounds, and this run used {used.min()} to {used.max()}.")
+        raise ValueError(
+            f"The theorems need one C for all rounds, and this run used {used.min()} to {used.max()}."
+        )
     return float(used[0])
 
 
@@ -228,7 +240,9 @@ def _comparator(run: Run, comparator: ArrayLike) -> Floats:
     W = np.asarray(comparator, dtype=np.float64)
     shape = (int(run.task.max(initial=-1)) + 1, run.stream.X.shape[1])
     if W.shape != shape:
-        raise ValueError(f"The comparator has shape {W.shape}; it needs {shape}, one row per task as model.weights().")
+        raise ValueError(
+            f"The comparator has shape {W.shape}; it needs {shape}, one row per task as model.weights()."
+        )
     return W
 
 
