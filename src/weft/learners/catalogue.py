@@ -1,0 +1,80 @@
+"""The catalogue: every learner by its name, from a name and letters, to and from JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, cast
+
+from weft.learner import Learner
+from weft.learners.parameters import Parameter, parameters_of
+from weft.learners.passive_aggressive import PassiveAggressive
+from weft.learners.perceptron import Perceptron
+from weft.learners.shared_loss import FiniteHorizon, Implicit, InfiniteHorizon
+
+LEARNERS: dict[str, type] = {
+    learner.name: learner for learner in (Perceptron, PassiveAggressive, FiniteHorizon, InfiniteHorizon, Implicit)
+}
+
+SPECIAL_CASES = {
+    "osgl": 'implicit with norm="l2"',
+    "pa-itl, pa-unique": "pa",
+    "pa-one, pa-global": "pa with pooled=True",
+}
+"""Names from the papers that need no learner of their own."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One learner as the catalogue describes it."""
+
+    name: str
+    summary: str
+    paper: str
+    parameters: list[Parameter]
+
+
+def catalogue() -> list[Entry]:
+    """Every learner: name, paper, parameters with ranges, defaults and meanings.
+
+    >>> [entry.name for entry in catalogue()]
+    ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit']
+    """
+    return [
+        Entry(name, (cls.__doc__ or "").strip().splitlines()[0], cast(Any, cls).paper, parameters_of(cls))
+        for name, cls in LEARNERS.items()
+    ]
+
+
+def build(name: str, parameters: Mapping[str, Any]) -> Learner:
+    """The learner of that name; a wrong name or letter is refused with what is allowed."""
+    if not isinstance(name, str) or name not in LEARNERS:
+        raise ValueError(f"unknown learner {name!r}{_did_you_mean(name, LEARNERS)}; choose one of {', '.join(LEARNERS)}")
+    cls = LEARNERS[name]
+    letters = {field.name: None for field in fields(cls)}
+    for letter in parameters:
+        if letter not in letters:
+            hint = _did_you_mean(letter, letters)
+            raise ValueError(f"{name} has no parameter {letter!r}{hint}; it takes {', '.join(letters) or 'none'}")
+    return cast(Learner, cls(**parameters))
+
+
+def _did_you_mean(word: Any, known: Mapping[str, Any]) -> str:
+    close = get_close_matches(str(word), list(known), 1)
+    special = next((text for names, text in SPECIAL_CASES.items() if str(word) in names.split(", ")), None)
+    if special:
+        return f" (that is {special})"
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def to_json(learner: Learner) -> dict[str, Any]:
+    """Name and parameters as JSON takes them."""
+    values = {field.name: getattr(learner, field.name) for field in fields(cast(Any, learner))}
+    plain = {letter: value.as_json() if hasattr(value, "as_json") else value for letter, value in values.items()}
+    return {"name": learner.name, "parameters": plain}
+
+
+def from_json(data: Any) -> Learner:
+    """The learner that `to_json` described."""
+    if not isinstance(data, dict) or not isinstance(data.get("parameters"), dict):
+        raise ValueError("the learner's name and parameters are missing")
+    return build(data.get("name", ""), data["parameters"])

@@ -1,0 +1,122 @@
+"""Hyper-parameters that say what they mean and what they allow, checked in one place."""
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Protocol
+
+
+class Allowed(Protocol):
+    """A range of values: `text` completes "must be ..."; `convert` returns the plain value or raises ValueError."""
+
+    @property
+    def text(self) -> str: ...
+
+    def convert(self, value: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite number with bounds; `optional` also allows None."""
+
+    above: float | None = None
+    at_least: float | None = None
+    optional: bool = False
+
+    @property
+    def text(self) -> str:
+        bound = f" > {self.above:g}" if self.above is not None else ""
+        bound += f" >= {self.at_least:g}" if self.at_least is not None else ""
+        return f"a finite number{bound}" + (" or None" if self.optional else "")
+
+    def convert(self, value: Any) -> float | None:
+        if value is None and self.optional:
+            return None
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError
+        if (self.above is not None and number <= self.above) or (self.at_least is not None and number < self.at_least):
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words."""
+
+    options: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "one of " + ", ".join(f'"{option}"' for option in self.options)
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str) or value not in self.options:
+            raise ValueError
+        return value
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    text: str = "True or False"
+
+    def convert(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Whatever a parser takes; the parser's own ValueError says more than a range could."""
+
+    text: str
+    parse: Callable[[Any], Any]
+
+    def convert(self, value: Any) -> Any:
+        return self.parse(value)
+
+
+def parameter(default: Any, doc: str, allowed: Allowed) -> Any:
+    """A dataclass field with its meaning and its range."""
+    return field(default=default, metadata={"doc": doc, "allowed": allowed})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of the catalogue: a hyper-parameter's name, default, range and meaning."""
+
+    name: str
+    default: Any
+    allowed: str
+    doc: str
+
+
+def parameters_of(learner: type) -> list[Parameter]:
+    """The hyper-parameters of a learner class."""
+    return [
+        Parameter(f.name, None if f.default is MISSING else f.default, _allowed(f).text, f.metadata["doc"])
+        for f in fields(learner)
+    ]
+
+
+def _allowed(entry: Field[Any]) -> Allowed:
+    allowed: Allowed = entry.metadata["allowed"]
+    return allowed
+
+
+def check(learner: Any) -> None:
+    """Convert every hyper-parameter of a frozen dataclass, or refuse it by name."""
+    for entry in fields(learner):
+        allowed, value = _allowed(entry), getattr(learner, entry.name)
+        try:
+            converted = allowed.convert(value)
+        except ValueError as error:
+            why = f": {error}" if str(error) else ""
+            raise ValueError(f"{learner.name}: {entry.name}={value!r} must be {allowed.text}{why}") from None
+        object.__setattr__(learner, entry.name, converted)

@@ -1,0 +1,158 @@
+r"""Passive-Aggressive learners, one per task: the least change of the weights that mends the loss.
+
+Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006). With l the loss of the round and n^2 = |x|^2,
+
+    PA     tau = l / n^2
+    PA-I   tau = min(C, l / n^2)
+    PA-II  tau = l / (n^2 + 1 / (2 C))
+
+and w += tau y x for classification (hinge loss) or w += tau sign(y - s) x for regression (epsilon-insensitive loss).
+
+>>> import weft
+>>> model = weft.Model("pa", C=0.5)
+>>> model.learn_one({"bias": 1.0, "free": 1.0}, +1, "ann")
+0.0
+>>> model.learn_one({"bias": 1.0}, -1, "ann")
+0.5
+>>> model.weights().tolist()
+[[0.0, 0.5]]
+
+Reading. A row of zeros leaves the weights alone in every variant: it cannot mend anything.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from weft.batch import Batch, Floats, set_single, squared_norm
+from weft.geometry.losses import CODES, direction, loss_value
+from weft.jit import Handle, kernel, make_handle
+from weft.learner import Target
+from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
+from weft.learners.parameters import Choice, Flag, Real, check, parameter
+from weft.pairs import add, dot, dot_rows, fits, slot_space
+from weft.state import Array, Plan
+
+VARIANTS = ("pa", "pa-i", "pa-ii")
+
+
+@dataclass(frozen=True)
+class PassiveAggressive:
+    """One Passive-Aggressive learner per task (PA-ITL, PA-Unique); pooled: PA-ONE, PA-Global."""
+
+    name: ClassVar[str] = "pa"
+    paper: ClassVar[str] = "Crammer et al. 2006"
+    plan: ClassVar[Plan] = PLAN
+
+    C: float = parameter(1.0, "aggressiveness: the largest step (PA-I), or how soft the margin is (PA-II)", Real(above=0))
+    variant: str = parameter("pa-i", "how the step is bounded", Choice(VARIANTS))
+    loss: str = parameter("hinge", "hinge classifies, epsilon-insensitive predicts a number",
+                          Choice(("hinge", "epsilon-insensitive")))
+    epsilon: float = parameter(0.1, "deviations up to this cost nothing (epsilon-insensitive loss)", Real(at_least=0))
+    pooled: bool = parameter(False, "learn one model from the rows of all tasks", Flag())
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def target(self) -> Target:
+        return "binary" if self.loss == "hinge" else "real"
+
+    @property
+    def tally_loss(self) -> tuple[int, float]:
+        return CODES[self.loss], self.epsilon
+
+    @property
+    def hyper(self) -> "Hyper":
+        """The parameters as compiled code takes them."""
+        return Hyper(self.C, VARIANTS.index(self.variant), CODES[self.loss], self.epsilon, self.pooled)
+
+    def init(self) -> OwnParts:
+        return blank()
+
+    def predict(self, state: OwnParts, batch: Batch, scores: Floats) -> None:
+        dot_rows(*state, self.pooled, batch, 0, len(scores), scores)
+
+    def learn(self, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+        return _learn(self.hyper, state, batch, start, scores, trace)
+
+    def handle(self, state: OwnParts, batch: Batch, scores: Floats, trace: Floats) -> Handle:
+        return make_handle((self.hyper, state, batch, scores, trace))
+
+    def predict_one(self, handle: Handle, task: int, count: int) -> int:
+        return _predict_one(handle, task, count)
+
+    def learn_one(self, handle: Handle, task: int, label: float, count: int) -> int:
+        return _learn_one(handle, task, label, count)
+
+    def weights(self, state: OwnParts, tasks: int, features: int) -> Array:
+        return weight_matrix(state, PLAN, tasks, features, self.pooled)
+
+    def relations(self, state: Any, tasks: int) -> Array:
+        return relation_matrix(tasks, self.pooled)
+
+
+class Hyper(NamedTuple):
+    C: float
+    variant: int
+    loss: int
+    epsilon: float
+    pooled: bool
+
+
+@kernel
+def _step(hyper: Hyper, l: float, n2: float) -> float:
+    if l <= 0.0 or n2 <= 0.0:
+        return 0.0
+    if hyper.variant == 0:
+        return l / n2
+    if hyper.variant == 1:
+        return min(hyper.C, l / n2)
+    return l / (n2 + 0.5 / hyper.C)
+
+
+@kernel
+def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    pairs, W = state
+    slots = slot_space(pairs, batch)
+    for t in range(start, batch.rounds.shape[0] - 1):
+        lo, hi = batch.rounds[t], batch.rounds[t + 1]
+        if not fits(pairs, batch, lo, hi):
+            return t
+        for i in range(lo, hi):
+            j = 0 if hyper.pooled else batch.task[i]
+            scores[i] = dot(pairs, W, j, batch, batch.row[i], slots)
+        alone = hi - lo == 1
+        for i in range(lo, hi):
+            y, r = batch.label[i], batch.row[i]
+            if np.isnan(y):
+                continue
+            j = 0 if hyper.pooled else batch.task[i]
+            s = scores[i] if alone else dot(pairs, W, j, batch, r, slots)
+            l = loss_value(hyper.loss, s, y, hyper.epsilon)
+            n2 = squared_norm(batch, r) if l > 0.0 or trace.shape[0] else 0.0
+            tau = _step(hyper, l, n2)
+            if trace.shape[0]:
+                trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l, tau, n2, hyper.C
+            if tau > 0.0:
+                add(pairs, W, j, batch, r, tau * direction(hyper.loss, s, y), slots, True)
+    return batch.rounds.shape[0] - 1
+
+
+@kernel
+def _predict_one(handle: Handle, task: int, count: int) -> int:
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, 1, scores)
+    return bad
+
+
+@kernel
+def _learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if _learn(hyper, state, batch, 0, scores, trace) == 1 else -2

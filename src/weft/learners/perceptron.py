@@ -1,0 +1,123 @@
+"""The Perceptron, one per task: on a mistake, add y x to the task's weights.
+
+Rosenblatt (1958); the baseline of all five papers. With `pooled=True` every row is learned by one common Perceptron.
+
+>>> import weft
+>>> model = weft.Model("perceptron")
+>>> stream = weft.Stream([[1, 0], [1, 1], [0, 1]], [1, -1, 1], ["ann", "ann", "bob"])
+>>> model.learn(stream).tolist()
+[0.0, 1.0, 0.0]
+>>> model.weights().tolist()
+[[0.0, -1.0], [0.0, 1.0]]
+
+Reading. A score of 0 predicts +1, yet counts as a mistake for the update (y s <= 0), which is how learning starts. The
+tallied loss is the hinge loss, so that figures compare with the other learners'.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from weft.batch import Batch, Floats, set_single, squared_norm
+from weft.geometry.losses import HINGE, loss_value
+from weft.jit import Handle, kernel, make_handle
+from weft.learner import Target
+from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
+from weft.learners.parameters import Flag, check, parameter
+from weft.pairs import add, dot, dot_rows, fits, slot_space
+from weft.state import Array, Plan
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """One Perceptron per task: update on mistakes only."""
+
+    name: ClassVar[str] = "perceptron"
+    paper: ClassVar[str] = "Rosenblatt 1958"
+    plan: ClassVar[Plan] = PLAN
+    target: ClassVar[Target] = "binary"
+    tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
+
+    pooled: bool = parameter(False, "learn one model from the rows of all tasks", Flag())
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def hyper(self) -> "Hyper":
+        """The parameters as compiled code takes them."""
+        return Hyper(self.pooled)
+
+    def init(self) -> OwnParts:
+        return blank()
+
+    def predict(self, state: OwnParts, batch: Batch, scores: Floats) -> None:
+        dot_rows(*state, self.pooled, batch, 0, len(scores), scores)
+
+    def learn(self, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+        return _learn(self.hyper, state, batch, start, scores, trace)
+
+    def handle(self, state: OwnParts, batch: Batch, scores: Floats, trace: Floats) -> Handle:
+        return make_handle((self.hyper, state, batch, scores, trace))
+
+    def predict_one(self, handle: Handle, task: int, count: int) -> int:
+        return _predict_one(handle, task, count)
+
+    def learn_one(self, handle: Handle, task: int, label: float, count: int) -> int:
+        return _learn_one(handle, task, label, count)
+
+    def weights(self, state: OwnParts, tasks: int, features: int) -> Array:
+        return weight_matrix(state, PLAN, tasks, features, self.pooled)
+
+    def relations(self, state: Any, tasks: int) -> Array:
+        return relation_matrix(tasks, self.pooled)
+
+
+class Hyper(NamedTuple):
+    pooled: bool
+
+
+@kernel
+def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    pairs, W = state
+    slots = slot_space(pairs, batch)
+    for t in range(start, batch.rounds.shape[0] - 1):
+        lo, hi = batch.rounds[t], batch.rounds[t + 1]
+        if not fits(pairs, batch, lo, hi):
+            return t
+        for i in range(lo, hi):
+            j = 0 if hyper.pooled else batch.task[i]
+            scores[i] = dot(pairs, W, j, batch, batch.row[i], slots)
+        alone = hi - lo == 1
+        for i in range(lo, hi):
+            y, r = batch.label[i], batch.row[i]
+            if np.isnan(y):
+                continue
+            j = 0 if hyper.pooled else batch.task[i]
+            s = scores[i] if alone else dot(pairs, W, j, batch, r, slots)
+            mistake = y * s <= 0.0
+            if trace.shape[0]:
+                trace[i, 0], trace[i, 1] = loss_value(HINGE, s, y, 0.0), 1.0 if mistake else 0.0
+                trace[i, 2], trace[i, 3] = squared_norm(batch, r), 1.0
+            if mistake:
+                add(pairs, W, j, batch, r, y, slots, True)
+    return batch.rounds.shape[0] - 1
+
+
+@kernel
+def _predict_one(handle: Handle, task: int, count: int) -> int:
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, 1, scores)
+    return bad
+
+
+@kernel
+def _learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if _learn(hyper, state, batch, 0, scores, trace) == 1 else -2

@@ -1,0 +1,112 @@
+"""Names of tasks and features: strings, whole numbers, or tuples of those; slots are handed out in order of appearance.
+
+Other types are refused when they first appear: a name must survive a file, and `True`, `1` and `1.0` must not be one.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.batch import Ints
+
+Name = str | int | tuple[Any, ...]
+
+
+def plain(name: Any, what: str) -> Name:
+    """The name as plain Python, or a ValueError that begins with `what`."""
+    if isinstance(name, str):
+        return str(name)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool | np.bool_):
+        return int(name)
+    if isinstance(name, tuple) and name:
+        return tuple(plain(part, what) for part in name)
+    raise ValueError(
+        f"{what} {name!r} is a {type(name).__name__}; use a string, a whole number or a tuple of those as a name"
+    )
+
+
+class Names:
+    """Names <-> slots 0, 1, 2 ...
+
+    The columns of matrices are names 0 .. d-1. As long as slot and number agree they are not stored one by one.
+
+    >>> names = Names(["ann", 7]); names.extend(["bob"]); len(names), names[2], names.find("ann"), names.find("eve")
+    (3, 'bob', 0, -1)
+    """
+
+    def __init__(self, names: Iterable[Name] = (), columns: int = 0) -> None:
+        self.columns = columns  # slots 0 .. columns-1 are the whole numbers 0 .. columns-1
+        self.slots: dict[Name, int] = {}
+        self._later: list[Name] = []
+        self.extend(names)
+
+    def __len__(self) -> int:
+        return self.columns + len(self._later)
+
+    def __getitem__(self, slot: int) -> Name:
+        return slot if slot < self.columns else self._later[slot - self.columns]
+
+    def __iter__(self) -> Any:
+        yield from range(self.columns)
+        yield from self._later
+
+    def find(self, name: Any) -> int:
+        """The slot of a name, or -1."""
+        slot = self.slots.get(name)
+        if slot is not None:
+            return slot
+        return name if type(name) is int and 0 <= name < self.columns else -1
+
+    def extend(self, names: Iterable[Name]) -> None:
+        """Add names that are not there yet."""
+        for name in names:
+            self.slots[name] = len(self)
+            self._later.append(name)
+
+    def widen(self, columns: int) -> None:
+        """Make 0 .. columns-1 names, when there are no others."""
+        self.columns = max(self.columns, columns)
+
+    def locate(self, names: Sequence[Name] | int) -> tuple[Ints | None, "Addition"]:
+        """Slots for `names` (an int d stands for the columns 0 .. d-1), new ones after the last, and what to add.
+
+        The slots are None where every name is its own slot.
+        """
+        if isinstance(names, int):
+            if not self._later:
+                return None, Addition(columns=max(names, self.columns))
+            names = range(names)
+        slots, new = np.empty(len(names), np.int64), []
+        for at, name in enumerate(names):
+            slot = self.find(name)
+            if slot < 0:
+                slot = len(self) + len(new)
+                new.append(name)
+            slots[at] = slot
+        return slots, Addition(new, self.columns)
+
+    def known(self, names: Sequence[Name] | int) -> Ints | None:
+        """Slots for `names`, -1 where unknown; None where every name is its own slot."""
+        if isinstance(names, int):
+            if not self._later and names <= self.columns:
+                return None
+            names = range(names)
+        return np.fromiter((self.find(name) for name in names), np.int64, len(names))
+
+    def add(self, addition: "Addition") -> None:
+        """Carry out what `locate` proposed."""
+        self.widen(addition.columns)
+        self.extend(addition.names)
+
+    def after(self, addition: "Addition") -> int:
+        """How many names there would be."""
+        return max(self.columns, addition.columns) + len(self._later) + len(addition.names)
+
+
+class Addition:
+    """Names to be added once the batch that brought them is accepted."""
+
+    def __init__(self, names: Sequence[Name] = (), columns: int = 0) -> None:
+        self.names = names
+        self.columns = columns

@@ -1,0 +1,209 @@
+"""Rows of features from whatever a user holds: arrays, SciPy sparse, data frames, dicts of named features.
+
+The result is a CSR block with rows sorted by feature, zeros dropped, no feature twice, everything finite; what does not
+fit is refused with the row, the feature, the value and what to do.
+"""
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from weft.batch import Floats, Ints
+from weft.jit import kernel
+from weft.names import Name, plain
+
+REMEDY = "replace or drop it before learning"
+
+
+class Rows(NamedTuple):
+    """A CSR block; `features` names its columns, an int d standing for 0 .. d-1."""
+
+    indptr: Ints
+    indices: Ints
+    values: Floats
+    features: list[Name] | int
+
+    def __len__(self) -> int:  # type: ignore[override]
+        return len(self.indptr) - 1
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.features if isinstance(self.features, int) else len(self.features)
+
+
+def read_rows(X: Any) -> Rows:
+    """Check and convert a table of rows."""
+    if sparse.issparse(X):
+        return _from_sparse(X)
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # a data frame: its columns have names
+        names = [plain(name, "column") for name in X.columns]
+        if len(set(names)) != len(names):
+            raise ValueError("X has two columns of one name; rename or drop one")
+        return _from_dense(X.to_numpy())._replace(features=names)
+    if isinstance(X, Mapping):
+        raise ValueError("X is one dict; give a list of rows, or use learn_one and predict_one for a single event")
+    if not hasattr(X, "__array__") and isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping):
+        return _from_dicts(X)
+    return _from_dense(X)
+
+
+def _from_dense(X: Any) -> Rows:
+    if not hasattr(X, "__array__") and isinstance(X, Sequence):
+        _refuse_ragged(X)
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"X has {array.ndim} dimension(s); give one row per example and one column per feature")
+    if array.dtype.kind not in "fiub":
+        if array.dtype.kind == "O":
+            array = _numbers(array)
+        else:
+            raise ValueError(f"X holds {array.dtype} values; features must be numbers")
+    array = np.ascontiguousarray(array, np.float64)
+    n, d = array.shape
+    indptr, indices, values = np.empty(n + 1, np.int64), np.empty(n * d, np.int64), np.empty(n * d)
+    bad = _compress(array, indptr, indices, values)
+    if bad >= 0:
+        row, column = divmod(bad, d)
+        raise ValueError(f"row {row}: feature {column} is {array[row, column]}; {REMEDY}")
+    return Rows(indptr, indices[: indptr[n]], values[: indptr[n]], d)
+
+
+def _refuse_ragged(X: Sequence[Any]) -> None:
+    width = None
+    for row, x in enumerate(X):
+        if isinstance(x, str | bytes) or not hasattr(x, "__len__"):
+            raise ValueError(f"row {row}: {x!r} is not a row of numbers; X needs one row per example")
+        if width is None:
+            width = len(x)
+        elif len(x) != width:
+            raise ValueError(f"row {row} has {len(x)} features, row 0 has {width}; rows of an array have one length, "
+                             "use dicts for rows of different features")
+
+
+def _numbers(array: Any) -> Any:
+    """An object array as floats; anything but real numbers is refused by its place."""
+    for row, column in np.ndindex(array.shape):
+        _number(array[row, column], row, column)
+    return array.astype(np.float64)
+
+
+def _number(value: Any, row: int, feature: Any) -> None:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise ValueError(f"row {row}: feature {feature!r} is {value!r}; features must be numbers")
+
+
+def _from_sparse(X: Any) -> Rows:
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X holds {X.dtype} values; features must be numbers")
+    csr = sparse.csr_array(X)
+    rows = Rows(
+        np.array(csr.indptr, np.int64), np.array(csr.indices, np.int64), np.array(csr.data, np.float64), csr.shape[1]
+    )
+    return tidy(rows)
+
+
+class _Growing(dict[Any, int]):
+    """A dict that gives a new key the next number."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
+    codes, indices, values = _Growing(), [], []
+    lengths = np.zeros(len(X) + 1, np.int64)
+    for row, x in enumerate(X):
+        if not isinstance(x, Mapping):
+            raise ValueError(f"row {row}: {x!r} is not a dict, but row 0 is; give all rows in one form")
+        indices += [codes[name] for name in x]
+        values += x.values()
+        lengths[row + 1] = len(x)
+    indptr = np.cumsum(lengths)
+    if not set(map(type, values)) <= {float, int}:
+        for at, value in enumerate(values):
+            row = int(np.searchsorted(indptr, at, "right")) - 1
+            _number(value, row, list(codes)[indices[at]])
+    names = [plain(name, "feature name") for name in codes]
+    return tidy(Rows(indptr, np.array(indices, np.int64), np.array(values, np.float64), names))
+
+
+def tidy(rows: Rows) -> Rows:
+    """Sort rows by feature and drop zeros, in place; refuse what is not finite and a feature that stands twice."""
+    fault = np.zeros(2, np.int64)
+    _tidy(rows.indptr, rows.indices, rows.values, fault)
+    if fault[0]:
+        row, feature = int(fault[1]) >> 32, int(fault[1]) & 0xFFFFFFFF
+        name = feature if isinstance(rows.features, int) else rows.features[feature]
+        if fault[0] == 1:
+            raise ValueError(f"row {row}: feature {name!r} is not finite; {REMEDY}")
+        raise ValueError(f"row {row}: feature {name!r} stands twice; add its values up or drop one")
+    used = rows.indptr[-1]
+    return rows._replace(indices=rows.indices[:used], values=rows.values[:used])
+
+
+def scalar_label(y: Any) -> float:
+    """One label as a float."""
+    if isinstance(y, bool | np.bool_) or not isinstance(y, numbers.Real):
+        raise ValueError(f"label {y!r} is not a number")
+    value = float(y)
+    if not math.isfinite(value):
+        raise ValueError(f"label {y!r} is not finite")
+    return value
+
+
+@kernel
+def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
+    """Dense rows to CSR without zeros; returns the flat place of the first value that is not finite, or -1."""
+    n, d = X.shape
+    used = 0
+    indptr[0] = 0
+    for i in range(n):
+        for j in range(d):
+            value = X[i, j]
+            if not math.isfinite(value):
+                return i * d + j
+            if value != 0.0:
+                indices[used] = j
+                values[used] = value
+                used += 1
+        indptr[i + 1] = used
+    return -1
+
+
+@kernel
+def _tidy(indptr: Ints, indices: Ints, values: Floats, fault: Ints) -> None:
+    """fault = (1 not finite | 2 twice, row << 32 | feature)."""
+    kept = 0
+    begin = indptr[0]
+    for r in range(indptr.shape[0] - 1):
+        end = indptr[r + 1]
+        first = kept
+        ordered = True
+        for e in range(begin, end):
+            if not math.isfinite(values[e]):
+                fault[0], fault[1] = 1, (r << 32) | indices[e]
+                return
+            if e > begin and indices[e] <= indices[e - 1]:
+                ordered = False
+        if not ordered:
+            order = np.argsort(indices[begin:end], kind="mergesort")
+            indices[begin:end] = indices[begin:end][order]
+            values[begin:end] = values[begin:end][order]
+            for e in range(begin + 1, end):
+                if indices[e] == indices[e - 1]:
+                    fault[0], fault[1] = 2, (r << 32) | indices[e]
+                    return
+        for e in range(begin, end):
+            if values[e] != 0.0:
+                indices[kept] = indices[e]
+                values[kept] = values[e]
+                kept += 1
+        indptr[r] = first
+        begin = end
+    indptr[indptr.shape[0] - 1] = kept

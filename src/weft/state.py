@@ -1,0 +1,255 @@
+"""A learner's state as a tree of arrays: how it grows, what of it is live, how it comes back from a file.
+
+A learner declares a `Plan`: for each array of its state the axes it runs over. Everything else (growth by doubling,
+slicing to what is in use, checking what a file holds) is generic, so that no learner writes a `save` of its own.
+
+Axes: `task` and `feature` follow the vocabulary; `pair` the (task, feature) pairs; `support` and `nonzero` rows that a
+learner keeps, with their numbers in use counted in the state's array `used`; an integer is a fixed size.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft import pairs as index
+from weft.batch import Batch, Ints
+from weft.pairs import HASHED, TASK_STRIDE, USED, Pairs
+
+Array = NDArray[Any]
+State = TypeVar("State", bound=tuple[Any, ...])
+
+SUPPORT, NONZERO = 0, 1
+"""Positions in a state's array `used`."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The shape of a state: `axes` per array, which slots its integers name, and how own parts are laid out."""
+
+    axes: Mapping[str, tuple[str | int, ...]]
+    names: Mapping[str, str] = field(default_factory=dict)  # array of slots -> the axis they point into
+    task_major: bool = True
+    always_dense: bool = False
+    check: Callable[[Mapping[str, Array]], None] | None = None  # what else a file's arrays must satisfy
+
+
+class Sizes(NamedTuple):
+    """How much of each axis a batch may need."""
+
+    task: int
+    feature: int
+    pair: int = 0
+    support: int = 0
+    nonzero: int = 0
+
+
+def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
+    """The same state with room for `sizes`; capacities depend on counts only and at least double when they grow."""
+    grown: dict[str, Any] = {}
+    if hasattr(state, "pairs"):
+        grown |= _reserve_pairs(state, plan, sizes)
+    for name, axes in plan.axes.items():
+        if "pair" in axes:
+            continue
+        array = getattr(state, name)
+        need = [getattr(sizes, axis) if isinstance(axis, str) else axis for axis in axes]
+        shape = [have if have >= want else max(want, 2 * have) for have, want in zip(array.shape, need, strict=True)]
+        if list(array.shape) != shape:
+            grown[name] = np.zeros(shape, array.dtype)
+            grown[name][tuple(slice(0, have) for have in array.shape)] = array
+    return state._replace(**grown) if grown else state  # type: ignore[attr-defined, no-any-return]
+
+
+def sizes_for(state: Any, plan: Plan, tasks: int, features: int, batch: Batch, done: int) -> Sizes:
+    """What the next round of a batch may need: one blank task for unknown names, and its rows kept if need be."""
+    sizes = Sizes(tasks + 1, max(features, 1))
+    if done + 1 >= len(batch.rounds):
+        return sizes
+    rows = batch.row[batch.rounds[done] : batch.rounds[done + 1]]
+    nonzeros = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows]))
+    if hasattr(state, "pairs"):
+        sizes = sizes._replace(pair=int(state.pairs.layout[USED]) + nonzeros)
+    if hasattr(state, "used"):
+        sizes = sizes._replace(
+            support=int(state.used[SUPPORT]) + len(rows) + 1, nonzero=int(state.used[NONZERO]) + nonzeros + 1
+        )
+    return sizes
+
+
+def live(state: Any, plan: Plan, tasks: int, features: int) -> dict[str, Array]:
+    """The part of a state that matters, in an order that depends on nothing but what was learned."""
+    out: dict[str, Array] = {}
+    if hasattr(state, "pairs"):
+        keys, arrays = _live_pairs(state, plan, tasks, features)
+        out["pairs"] = np.stack(index.unpack(keys), axis=1)
+        out |= arrays
+    sizes = _live_sizes(state, tasks, features)
+    for name, axes in plan.axes.items():
+        if "pair" not in axes:
+            array = getattr(state, name)
+            out[name] = array[tuple(slice(0, sizes[a] if isinstance(a, str) else a) for a in axes)].copy()
+    return out
+
+
+def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, features: int) -> State:
+    """The state whose live part is `arrays`. Raises ValueError unless every array is what `plan` allows."""
+    expected = set(plan.axes) | ({"pairs"} if hasattr(blank, "pairs") else set())
+    if set(arrays) != expected:
+        raise ValueError(f"the state holds the arrays {sorted(arrays)}, expected {sorted(expected)}")
+    found: dict[str, Any] = {}
+    sizes = _live_sizes_of(arrays, tasks, features)
+    for name, axes in plan.axes.items():
+        want = tuple(sizes[a] if isinstance(a, str) else a for a in axes)
+        like = getattr(blank, name)
+        if arrays[name].dtype != like.dtype or arrays[name].shape != want:
+            raise ValueError(
+                f"the state's {name} is {arrays[name].dtype} {arrays[name].shape}, expected {like.dtype} {want}"
+            )
+        if name in plan.names:
+            _check_slots(name, arrays[name], sizes[plan.names[name]])
+        if "pair" not in axes:
+            found[name] = np.array(arrays[name], order="C")
+    if plan.check is not None:
+        plan.check(arrays)
+    if "pairs" in arrays:
+        found |= _restore_pairs(blank, plan, arrays, tasks, features)
+    return reserve(blank._replace(**found), plan, Sizes(tasks + 1, max(features, 1)))  # type: ignore[attr-defined]
+
+
+# --- sizes in use --------------------------------------------------------------------------------------------------
+
+
+def _live_sizes(state: Any, tasks: int, features: int) -> dict[str, int]:
+    used = getattr(state, "used", (0, 0))
+    return {"task": tasks, "feature": features, "support": int(used[SUPPORT]), "nonzero": int(used[NONZERO])}
+
+
+def _live_sizes_of(arrays: Mapping[str, Array], tasks: int, features: int) -> dict[str, int]:
+    sizes = {"task": tasks, "feature": features, "support": 0, "nonzero": 0, "pair": 0}
+    if "used" in arrays:
+        used = arrays["used"]
+        if used.shape != (2,) or used.dtype != np.int64 or np.any(used < 0):
+            raise ValueError("the state's counts of kept rows are not two whole numbers")
+        sizes |= {"support": int(used[SUPPORT]), "nonzero": int(used[NONZERO])}
+    if "pairs" in arrays:
+        keys = arrays["pairs"]
+        if keys.dtype != np.int64 or keys.ndim != 2 or keys.shape[1] != 2:
+            raise ValueError("the state's pairs are not (task, feature) slots")
+        _check_slots("pairs", keys[:, 0], tasks)
+        _check_slots("pairs", keys[:, 1], features)
+        sizes["pair"] = len(keys)
+    return sizes
+
+
+def _check_slots(name: str, slots: Array, size: int) -> None:
+    if slots.size and (slots.min() < 0 or slots.max() >= size):
+        raise ValueError(f"the state's {name} point outside 0..{size - 1}")
+
+
+# --- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def _pair_arrays(state: Any, plan: Plan) -> dict[str, Array]:
+    return {name: getattr(state, name) for name, axes in plan.axes.items() if "pair" in axes}
+
+
+def _reserve_pairs(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
+    is_hashed = bool(state.pairs.layout[HASHED])
+    tasks, features = sizes.task - 1, sizes.feature
+    if not is_hashed and (plan.always_dense or tasks * features <= index.DENSE_LIMIT):
+        return _reserve_dense(state, plan, sizes.task, features)
+    arrays = _pair_arrays(state, plan)
+    if is_hashed:
+        keys, used = state.pairs.keys, int(state.pairs.layout[USED])
+        if sizes.pair <= len(keys):
+            return {}
+        capacity = max(sizes.pair, 2 * len(keys))
+    else:  # the table has become too large: keep the pairs that hold something
+        keys, arrays = _live_pairs(state, plan, *_dense_shape(state, plan))
+        used = len(keys)
+        capacity = max(2 * (used + sizes.pair), 1024)
+    grown: dict[str, Any] = {"pairs": index.hashed(keys, used, capacity)}
+    for name, array in arrays.items():
+        grown[name] = np.zeros((capacity, *array.shape[1:]), array.dtype)
+        grown[name][:used] = array[:used]
+    return grown
+
+
+def _dense_shape(state: Any, plan: Plan) -> tuple[int, int]:
+    """Capacity of a dense table in tasks and features."""
+    stride = int(state.pairs.layout[TASK_STRIDE if plan.task_major else TASK_STRIDE + 1])
+    total = next(iter(_pair_arrays(state, plan).values())).shape[0]
+    other = total // stride if stride else 0
+    return (other, stride) if plan.task_major else (stride, other)
+
+
+def _table(array: Array, shape: tuple[int, int], plan: Plan) -> Array:
+    """A flat dense array as (task, feature, ...)."""
+    if plan.task_major:
+        return array.reshape(*shape, *array.shape[1:])
+    return array.reshape(shape[1], shape[0], *array.shape[1:]).swapaxes(0, 1)
+
+
+def _reserve_dense(state: Any, plan: Plan, tasks: int, features: int) -> dict[str, Any]:
+    have = _dense_shape(state, plan)
+    if have[0] >= tasks and have[1] >= features:
+        return {}
+    room = (
+        have[0] if have[0] >= tasks else max(tasks, 2 * have[0]),
+        have[1] if have[1] >= features else max(features, 2 * have[1]),
+    )
+    grown: dict[str, Any] = {"pairs": index.dense(room[1], 1) if plan.task_major else index.dense(1, room[0])}
+    for name, array in _pair_arrays(state, plan).items():
+        grown[name] = np.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+        _table(grown[name], room, plan)[: have[0], : have[1]] = _table(array, have, plan)
+    return grown
+
+
+def _live_pairs(state: Any, plan: Plan, tasks: int, features: int) -> tuple[Ints, dict[str, Array]]:
+    """Keys in ascending order and values of the pairs that hold anything but zeros."""
+    arrays = _pair_arrays(state, plan)
+    if state.pairs.layout[HASHED]:
+        used = int(state.pairs.layout[USED])
+        order = np.argsort(state.pairs.keys[:used], kind="stable")
+        keys = state.pairs.keys[:used][order]
+        arrays = {name: array[:used][order] for name, array in arrays.items()}
+        held = _any_nonzero(arrays, len(keys))
+        return keys[held], {name: array[held] for name, array in arrays.items()}
+    shape = _dense_shape(state, plan)
+    tables = {name: _table(array, shape, plan)[:tasks, :features] for name, array in arrays.items()}
+    held = np.zeros((min(tasks, shape[0]), min(features, shape[1])), bool)
+    for table in tables.values():
+        held |= np.any(table != 0, axis=tuple(range(2, table.ndim))) if table.ndim > 2 else table != 0
+    at = np.nonzero(held)
+    keys = index.pack(at[0].astype(np.int64), at[1].astype(np.int64))
+    return keys, {name: np.ascontiguousarray(table[at]) for name, table in tables.items()}
+
+
+def _any_nonzero(arrays: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
+    held = np.zeros(count, bool)
+    for array in arrays.values():
+        held |= np.any(array.reshape(count, -1) != 0, axis=1) if count else held
+    return held
+
+
+def _restore_pairs(blank: Any, plan: Plan, arrays: Mapping[str, Array], tasks: int, features: int) -> dict[str, Any]:
+    """Pair arrays of a file, dense or hashed as the counts say."""
+    keys = index.pack(arrays["pairs"][:, 0], arrays["pairs"][:, 1])
+    if len(np.unique(keys)) != len(keys):
+        raise ValueError("the state holds a (task, feature) pair twice")
+    grown = _reserve_pairs(blank, plan, Sizes(tasks + 1, max(features, 1), pair=len(keys)))
+    fresh = blank._replace(**grown)
+    found: Pairs = fresh.pairs
+    if found.layout[HASHED]:
+        capacity = len(found.keys)
+        grown["pairs"] = index.hashed(keys, len(keys), capacity)
+        slots = np.arange(len(keys))
+    else:
+        task, feature = index.unpack(keys)
+        slots = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
+    for name in _pair_arrays(blank, plan):
+        grown[name][slots] = arrays[name]
+    return grown
