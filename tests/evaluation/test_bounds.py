@@ -1,12 +1,13 @@
 """The bounds module: what it measures, and what it refuses."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from oracles import shared_loss as oracle
 
 import weft
+from oracles import shared_loss as oracle
 from weft.evaluation import bounds
 
 LOSSES = ("hinge", "epsilon-insensitive", "uniclass")
@@ -36,12 +37,10 @@ def test_every_side_by_hand(loss):
     star = by_hand(loss, X, y, slot, U, 0.3)
     awake = np.ones(len(X), bool) if y is None else ~np.isnan(y) & ((y != 0) | (loss != "hinge"))
     R = 1.0 if loss == "uniclass" else np.sqrt((X[awake] ** 2).sum(axis=1).max())
-    most = max(awake[a:b].sum() for a, b in zip(edges[:-1], edges[1:], strict=True))
+    most = max(awake[a:b].sum() for a, b in pairwise(edges))
 
     def total(l, norm):
-        return np.cumsum(
-            [oracle.norm_value(norm, l[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-        )
+        return np.cumsum([oracle.norm_value(norm, l[a:b]) for a, b in pairwise(edges)])
 
     for norm in ("l1", "l1.5", "2-max", "k(1,2,1.2)"):
         rho, size, C = oracle.remoteness(norm, most), (U**2).sum(), 0.1
@@ -177,5 +176,5 @@ def test_only_a_fresh_shared_loss_model_is_recorded():
     model.learn(stream)
     with pytest.raises(ValueError, match="fresh model"):
         bounds.record(model, stream)
-    with pytest.raises(ValueError, match="shared-loss"):
+    with pytest.raises(ValueError, match="perceptron has others or none"):
         bounds.record(weft.Model("perceptron"), stream)

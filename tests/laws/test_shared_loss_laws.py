@@ -1,12 +1,14 @@
 """Reductions and theorems of Dekel, Long and Singer (2007), through the public face."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import shared_loss as oracle
 
 import weft
+from oracles import shared_loss as oracle
 from weft.evaluation import bounds
 
 ALGORITHMS = ("finite-horizon", "infinite-horizon", "implicit")
@@ -145,7 +147,7 @@ def test_steps_are_bounded_non_negative_and_conservative(algorithm, norm, loss, 
     assert np.all(tau[l == 0] == 0)
     assert np.all((used == C) | (used == 0))
     edges = oracle.bounds_of_rounds(len(task), rounds)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         size = oracle.norm_dual(norm, tau[a:b])
         g, k = oracle.norm_value(norm, l[a:b]), int((used[a:b] > 0).sum())
         assert size <= C * (1 + 1e-9)
@@ -215,7 +217,7 @@ def adversarial(algorithm, seed, rounds=16, tasks=3, **parameters):
 
 
 def comparators(X, y, task, loss, U):
-    """Nothing, the generating vectors, and what hindsight would choose by least squares (or the mean point)."""
+    """Nothing, the generating vectors, and the choice of hindsight: least squares, or the mean point."""
     names = list(dict.fromkeys(task))
     yield np.zeros((len(names), X.shape[1]))
     yield U

@@ -5,9 +5,9 @@ import warnings
 import cvxpy
 import numpy as np
 import pytest
-from oracles import shared_loss as oracle
 
 import weft
+from oracles import shared_loss as oracle
 
 TASKS, FEATURES = 4, 3
 FLAT = ("l1", "linf", "1-max", "2-max", "2.5-max", "k(1,inf,2.5)")
@@ -92,8 +92,8 @@ def test_the_update_is_the_argmin(norm, loss):
             left = losses(loss, found, X, y, epsilon)
             objective = ((found - W) ** 2).sum() / 2 + C * oracle.norm_value(norm, left)
             assert abs(objective - value) <= 1e-7
-            # The objective is 1-strongly convex: a gap of 1e-9 may be 5e-5 in the weights of the convex solver,
-            # and is where the norm is curved; with flat norms it finds the vertex.
+            # The objective is 1-strongly convex: a gap of 1e-9 may be 5e-5 in the weights of the convex
+            # solver, and is where the norm is curved; with flat norms it finds the vertex.
             np.testing.assert_allclose(found, best, rtol=0, atol=1e-6 if norm in FLAT else 5e-5)
 
             v, l = direction(loss, W, X, y), losses(loss, W, X, y, epsilon)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from oracles import shared_loss as oracle
 
 import weft
+from oracles import shared_loss as oracle
 
 
 def agree(name, X, y, task, rounds, **parameters):

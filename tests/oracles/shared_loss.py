@@ -1,6 +1,6 @@
 """Dekel, Long and Singer (2007) in dense NumPy, transcribed from the paper, with no thought of speed.
 
-Fig. 1 is `run`; Eq. 9-12 are `maximizer` and `tau_finite`; Eq. 16 is `tau_infinite`; Eq. 23-34 are `tau_implicit`.
+Fig. 1 is `run`, Eq. 9-12 `maximizer` and `tau_finite`, Eq. 16 `tau_infinite`, Eq. 23-34 `tau_implicit`.
 The multipliers of the implicit update are found by bisection and Brent's method, and where two q-norm balls
 are active at once (the K-norms of Appendix A) by a primal-dual interior-point method (Boyd and Vandenberghe,
 Algorithm 11.2). The single-task learners are those of Crammer et al. (2006).
@@ -8,6 +8,7 @@ Algorithm 11.2). The single-task learners are those of Crammer et al. (2006).
 
 import math
 import re
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
@@ -224,7 +225,7 @@ def _pair(l, n2, q1, c1, q2, c2):
 
 
 def _two_balls(l, n2, q1, c1, q2, c2):
-    """argmin sum n^2 tau^2/2 - l tau, |tau|_q1 <= c1, |tau|_q2 <= c2, tau >= 0, by an interior-point method."""
+    """argmin sum n^2 tau^2/2 - l tau, |tau|_q1 <= c1, |tau|_q2 <= c2, tau >= 0, by interior points."""
     k, c, m = len(l), min(c1, c2), l.max()
     a, b = n2 * c / m, l / m  # in s = tau/c
 
@@ -300,7 +301,7 @@ def kernel_value(kernel, x, z):
     return math.exp(-spec["gamma"] * float((x - z) @ (x - z)))
 
 
-# ------------------------------------------------------------------------------------------------ the skeleton
+# -------------------------------------------------------------------------------------------- the skeleton
 
 
 def bounds_of_rounds(n, rounds):
@@ -329,7 +330,7 @@ def run(
     variant="pa-i",
     pooled=False,
 ):
-    """(scores, W, trace) of one pass; trace columns: loss, tau, |v|^2, C. Rows of W: tasks by first appearance.
+    """(scores, W, trace) of one pass; columns of trace: loss, tau, |v|^2, C; rows of W by first appearance.
 
     In the kernel form W is the list of (task slot, coefficient, row) with a positive tau.
     """
@@ -368,7 +369,7 @@ def run(
             support.append((slot[i], tau * v, i))
 
     edges = bounds_of_rounds(n, rounds)
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         for i in range(first, last):
             scores[i] = score(i)
         active = [i for i in range(first, last) if not dormant[i]]

@@ -4,10 +4,11 @@ Dekel, Long and Singer (2007) bound the cumulative global loss sum_t g_t, g_t = 
 vectors w*_1, ..., w*_k, the comparator. `record` learns a stream and keeps what the inequalities need; each
 function then returns both sides of one of them.
 
-Throughout, |.| is the Euclidean norm, l_t and l*_t are the losses of the learner and of the comparator in round
-t (0 for dormant tasks), T is the number of rounds, C the aggressiveness, R the largest length of an update
-direction (|x|; 1 for uniclass), and rho is the remoteness of the DUAL norm, rho = max |u| / ||u||^*, the largest
-over the numbers of active tasks. As printed, Theorem 4 has the remoteness of the norm itself, and is false.
+Throughout, |.| is the Euclidean norm, l_t and l*_t are the losses of the learner and of the comparator in
+round t (0 for dormant tasks), T is the number of rounds, C the aggressiveness, R the largest length of an
+update direction (|x|; 1 for uniclass) or the R that the learner was given, if that is larger, and rho is the
+remoteness of the DUAL norm, max |u| / ||u||^*, the largest over the numbers of active tasks. As printed,
+Theorem 4 has the remoteness of the norm itself, and is false.
 
 >>> import numpy as np, weft
 >>> stream = weft.Stream(np.eye(2)[[0, 1, 0, 1]], [1, -1, 1, -1], ["a", "b"] * 2, rounds=[0, 0, 1, 1])
@@ -17,6 +18,7 @@ Bound(left=3.0, right=3.0)
 """
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,7 @@ from weft.model import Model
 from weft.stream import Stream
 
 Floats = NDArray[np.float64]
+SHARED_LOSS = ("finite-horizon", "infinite-horizon", "implicit")
 TOLERANCE = 1e-9
 CHUNK = 1 << 20
 
@@ -50,12 +53,13 @@ class Bound(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a learner did on a stream; the arrays have one entry per row, 0 for dormant ones."""
+    """What a learner did on a stream, row by row; a dormant row has y = NaN and 0 in the last four."""
 
     algorithm: str
     learner: Any
     norm: Any
     stream: Stream
+    y: Floats
     task: NDArray[np.int64]
     scores: Floats
     loss: Floats
@@ -70,27 +74,27 @@ class Run(NamedTuple):
 
 
 def record(model: Model, stream: Stream) -> Run:
-    """Learn the stream with a fresh model, and keep the losses, update weights, directions and C of every row."""
-    if not hasattr(model.learner, "norm"):
-        raise ValueError(f"The bounds are about the shared-loss learners, and {model.name} is none of them.")
+    """Learn the stream with a fresh model, and keep what the bounds need of every row."""
+    learner: Any = model.learner
+    if learner.name not in SHARED_LOSS:
+        raise ValueError(f"The bounds are about {', '.join(SHARED_LOSS)}; {learner.name} has others or none.")
     if len(model.tasks) > 0:
-        raise ValueError(
-            "The bounds are about a run that starts from zero weights: record it with a fresh model."
-        )
+        raise ValueError("The bounds are about a run from zero weights: record it with a fresh model.")
     trace = np.zeros((len(stream), 4))
     scores = model.learn(stream, trace=trace)
     slot = {name: at for at, name in enumerate(model.tasks)}
-    task = np.array([slot[name] for name in stream.task_names], dtype=np.int64)[stream.task_codes]
-    norm = model.learner.norm
-    columns = (np.ascontiguousarray(column) for column in trace.T)
     return Run(
-        model.name,
-        model.learner,
-        parse(norm) if isinstance(norm, str) else norm,
-        stream,
-        task,
-        scores,
-        *columns,
+        algorithm=learner.name,
+        learner=learner,
+        norm=parse(learner.norm) if isinstance(learner.norm, str) else learner.norm,
+        stream=stream,
+        y=stream.labels(learner.target),
+        task=np.array([slot[name] for name in stream.task_names], dtype=np.int64)[stream.task_codes],
+        scores=scores,
+        loss=trace[:, 0].copy(),
+        tau=trace[:, 1].copy(),
+        n2=trace[:, 2].copy(),
+        C=trace[:, 3].copy(),
     )
 
 
@@ -123,15 +127,15 @@ def theorem4(run: Run, comparator: ArrayLike) -> Bound:
 def corollary5(run: Run, comparator: ArrayLike) -> Bound:
     """Sum_t g_t <= sum_t ||l*_t|| + sqrt(T)/2 (R^2 sum_j |w*_j|^2 + rho^2), for C = 1/(sqrt(T) R^2).
 
-    Dekel, Long and Singer (2007), Corollary 5, with rho of the dual norm: `finite-horizon`, and `implicit` by their
-    Theorem 9. T and R are the learner's where it was given them (a T above the number of rounds is allowed).
+    Dekel, Long and Singer (2007), Corollary 5, with rho of the dual norm: `finite-horizon`, and `implicit` by
+    their Theorem 9. T is the learner's where it was given one (it may be above the number of rounds).
     """
     _only(run, "Corollary 5", "finite-horizon", "implicit")
     W = _comparator(run, comparator)
     C, R, rho = _C(run), _R(run), _rho(run)
     rounds = len(run.stream.rounds) - 1
     T = rounds if run.learner.T is None else run.learner.T
-    if T < rounds:
+    if rounds > T:
         raise ValueError(f"Corollary 5 is about T rounds, and the run has {rounds} where T = {T}.")
     if R == 0 or not math.isclose(C, 1 / (math.sqrt(T) * R**2), rel_tol=TOLERANCE):
         raise ValueError(f"Corollary 5 needs C = 1/(sqrt(T) R^2); here C = {C:g}, T = {T} and R = {R:g}.")
@@ -141,9 +145,10 @@ def corollary5(run: Run, comparator: ArrayLike) -> Bound:
 
 
 def theorem6(run: Run, comparator: ArrayLike) -> Bound:
-    """Sum_{g <= theta} g^2/(R^2 rho^2) + C sum_{g > theta} g <= 2 C sum ||l*|| + sum_j |w*_j|^2, for every prefix.
+    """Sum_{g <= theta} g^2/(R^2 rho^2) + C sum_{g > theta} g <= 2 C sum ||l*|| + sum |w*_j|^2, every prefix.
 
-    theta = R^2 C rho^2. Dekel, Long and Singer (2007), Theorem 6: `infinite-horizon`, and `implicit` by Theorem 9.
+    theta = R^2 C rho^2. Dekel, Long and Singer (2007), Theorem 6: `infinite-horizon`, and `implicit` by their
+    Theorem 9.
     """
     _only(run, "Theorem 6", "infinite-horizon", "implicit")
     W = _comparator(run, comparator)
@@ -154,9 +159,9 @@ def theorem6(run: Run, comparator: ArrayLike) -> Bound:
 
 
 def corollary7(run: Run, comparator: ArrayLike) -> Bound:
-    """Sum_t min(g, g^2) <= 2 sum_t ||l*_t|| + R^2 rho^2 sum_j |w*_j|^2, for C = 1/(R^2 rho^2) and every prefix.
+    """Sum_t min(g, g^2) <= 2 sum_t ||l*_t|| + R^2 rho^2 sum_j |w*_j|^2, for C = 1/(R^2 rho^2), every prefix.
 
-    Dekel, Long and Singer (2007), Corollary 7: `infinite-horizon`, and `implicit` by Theorem 9.
+    Dekel, Long and Singer (2007), Corollary 7: `infinite-horizon`, and `implicit` by their Theorem 9.
     """
     _only(run, "Corollary 7", "infinite-horizon", "implicit")
     W = _comparator(run, comparator)
@@ -179,13 +184,13 @@ def theorem9(run: Run, comparator: ArrayLike) -> Bound:
     return Bound(np.append(whole.left, prefixes.left), np.append(whole.right, prefixes.right))
 
 
-# ------------------------------------------------------------------------------------------ measured quantities
+# ---------------------------------------------------------------------------------------- measured quantities
 
 
 def _per_round(run: Run, losses: Floats) -> Floats:
     bounds = run.stream.rounds
     value = run.norm.value
-    return np.array([value(losses[a:b]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+    return np.array([value(losses[a:b]) for a, b in pairwise(bounds.tolist())])
 
 
 def _running(values: Floats) -> Floats:
@@ -215,14 +220,14 @@ def _R(run: Run) -> float:
 
 
 def _rho(run: Run) -> float:
-    active = np.diff(_running((~np.isnan(run.stream.y)).astype(np.float64))[run.stream.rounds])
+    active = np.diff(_running((~np.isnan(run.y)).astype(np.float64))[run.stream.rounds])
     return max((float(run.norm.remoteness(int(k))) for k in np.unique(active[active > 0])), default=0.0)
 
 
 def _scale(run: Run, name: str) -> float:
     """R^2 rho^2, where the algorithm may use it."""
     R, given = _R(run), run.learner.R
-    if given is not None and R > given * (1 + TOLERANCE) and run.algorithm == "infinite-horizon":
+    if given is not None and R / given > 1 + TOLERANCE and run.algorithm == "infinite-horizon":
         raise ValueError(f"{name} needs |x| <= R, and the run has a row of length {R:g} where R = {given:g}.")
     if R == 0:
         raise ValueError(f"{name} needs a row that is not zero.")
@@ -249,7 +254,7 @@ def _comparator(run: Run, comparator: ArrayLike) -> Floats:
 def _losses(run: Run, W: Floats) -> Floats:
     """l*: the comparator's loss on every row, 0 on dormant ones."""
     stream, learner = run.stream, run.learner
-    X, y = stream.X[stream.row], stream.y
+    X, y = stream.X[stream.row], run.y
     if learner.loss == "uniclass":
         losses = np.maximum(0.0, _distances(X, W, run.task) - learner.epsilon)
     else:

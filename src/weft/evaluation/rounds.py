@@ -1,8 +1,8 @@
 """Errors per round, and the area under the ROC curve, of scores issued before the labels were seen.
 
-The 1-error and the inf-error are those of Dekel, Long and Singer (2007), Section 8.1: with e_j = 1 if task j is
-active and y_j s_j <= 0, else 0, the 1-error of a round is sum_j e_j / k and its inf-error max_j e_j. A score of
-zero is an error of either label, although it is read as +1: so e_j never exceeds the hinge loss.
+The 1-error and the inf-error are those of Dekel, Long and Singer (2007), Section 8.1: with e_j = 1 if task j
+is active and y_j s_j <= 0, else 0, the 1-error of a round is sum_j e_j / k and its inf-error max_j e_j. A
+score of zero is an error of either label, although it is read as +1: so e_j never exceeds the hinge loss.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 def one_error(scores: ArrayLike, y: ArrayLike, rounds: ArrayLike, tasks: int | ArrayLike) -> Floats:
     """The fraction of the known tasks that erred, round by round.
 
-    `rounds` are the bounds of the rounds (`stream.rounds`); `tasks` is the number of tasks, or the task of every
-    row: then a round divides by the number of tasks seen until its end. Dormant tasks count as known and correct.
+    `rounds` are the bounds of the rounds (`stream.rounds`); `tasks` is the number of tasks, or the task of
+    every row: then a round divides by the number of tasks seen until its end. Dormant tasks count as correct.
 
     >>> one_error([1.0, -2.0, 0.0], [1, 1, 1], [0, 2, 3], 2)
     array([0.5, 0.5])
