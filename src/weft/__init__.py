@@ -1,0 +1,42 @@
+"""weft: online multitask learning. One model per task, all learned together from one stream of events.
+
+    stream = weft.Stream(X, y, task)
+    model = weft.Model("implicit", norm="3-max", C=1.0)
+    scores = model.learn(stream)
+
+Names are loaded when they are first used, so that `import weft` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from weft.evaluation.comparison import compare
+    from weft.learners.catalogue import catalogue
+    from weft.model import Model, load
+    from weft.stream import Stream
+
+_HOMES = {
+    "Model": "weft.model",
+    "Stream": "weft.stream",
+    "catalogue": "weft.learners.catalogue",
+    "compare": "weft.evaluation.comparison",
+    "load": "weft.model",
+}
+_PACKAGES = ("evaluation", "geometry", "reductions", "streams")
+
+__all__ = ["Model", "Stream", "catalogue", "compare", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _PACKAGES:
+        return import_module(f"weft.{name}")
+    raise AttributeError(f"module 'weft' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_PACKAGES, "__version__"])

@@ -4,7 +4,8 @@ import os
 import struct
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from weft.batch import Batch, Floats, single_batch
 from weft.learner import TRACE, Learner
 from weft.learners.catalogue import build
 from weft.names import Name, Names, plain
-from weft.rows import scalar_label
+from weft.rows import REMEDY, scalar_label
+from weft.store.codec import FileError
 from weft.store.files import write_atomic
 from weft.store.model_file import Parts, pack_model, unpack_model
 from weft.stream import Stream
@@ -139,38 +141,183 @@ class Model:
 
     def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
         """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
+        if type(x) is dict:
+            label = self._label(y)
+            slot = self._task_slot(task)
+            count = self._fill(x)
+            if count >= 0 and slot >= 0:
+                single = cast(_Single, self._single)
+                status = self.learner.learn_one(single.handle, slot, label, count)
+                if status == -2:  # no room for the event's pairs or rows
+                    self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), single.batch)
+                    return self.learn_one(x, y, task)
+                if status >= 0:
+                    raise ValueError(_not_finite(x, status))
+                score = float(single.scores[0])
+                self.tally.count_one(slot, label, score, float(single.trace[0, 0]))
+                if not self._remarked:
+                    self._remark()
+                return score
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
-        if not isinstance(x, dict):
-            labels = None if y is None else [scalar_label(y)]
-            return float(self.learn(Stream(_as_table(x), labels, [task]))[0])
-        label = self._label(y)
-        single, count = self._fill(x, grow=True)
-        slot = self.vocabulary.tasks.slots.get(task, -1)
-        if slot < 0:
-            return self._learn_first(x, label, task)
-        status = self.learner.learn_one(single.handle, slot, label, count)
-        if status == -2:
-            self._reserve_single(single)
-            return self.learn_one(x, y, task)
-        if status >= 0:
-            raise ValueError(_not_finite(x, status))
-        score = float(single.scores[0])
-        self.tally.count_one(slot, label, score, float(single.trace[0, 0]))
-        if not self._remarked:
-            self._remark()
-        return score
+        labels = None if y is None else [scalar_label(y)]
+        return float(self.learn(Stream(_as_table(x), labels, [task]))[0])
 
     def predict_one(self, x: Any, task: Name) -> float:
         """The score of one event, without learning. `x` as in `learn_one`."""
-        if not isinstance(x, dict):
-            return float(self.score(_as_table(x), [task])[0])
-        single, count = self._fill(x, grow=False)
-        slot = self.vocabulary.tasks.slots.get(task, -1)
-        if slot < 0:
-            slot = self.vocabulary.tasks.find(plain(task, "task name"))
-            slot = len(self.vocabulary.tasks) if slot < 0 else slot
-        status = self.learner.predict_one(single.handle, slot, count)
-        if status >= 0:
-            raise ValueError(_not_finite(x, status))
-        return float(single.scores[0])
+        if type(x) is dict:
+            slot = self._task_slot(task)
+            count = self._fill(x)
+            if count >= 0 and slot >= 0:
+                single = cast(_Single, self._single)
+                status = self.learner.predict_one(single.handle, slot, count)
+                if status >= 0:
+                    raise ValueError(_not_finite(x, status))
+                return float(single.scores[0])
+        return float(self.score(_as_table(x), [task])[0])
+
+    def _task_slot(self, task: Any) -> int:
+        """A known task's slot, or -1: new tasks, and names that are none, go the long way."""
+        return self.vocabulary.tasks.slots.get(task, -1) if type(task) in (str, int, tuple) else -1
+
+    def _label(self, y: Any) -> float:
+        """A single event's label as the learner takes it."""
+        target = self.learner.target
+        if target == "point":
+            return 0.0
+        if target == "real":
+            return scalar_label(y)
+        if y == 1 or y == -1:
+            return float(y)
+        raise ValueError(f"label {y!r}; classification takes -1 and +1, regression needs a regression loss")
+
+    def _fill(self, x: dict[Any, Any]) -> int:
+        """Put a dict's features, all of them known, into the buffers; returns their number, -1 if one is unknown."""
+        slots = self.vocabulary.features.slots
+        try:
+            indices = [slots[name] for name in x]
+        except (KeyError, TypeError):
+            return -1
+        count = len(indices)
+        single = self._single
+        if single is None or count > single.room:
+            single = self._single = _Single(self.learner, self.state, 2 * count)
+        try:
+            _packer("q", count)(single.indices, 0, *indices)
+            _packer("d", count)(single.values, 0, *x.values())
+        except (struct.error, TypeError):
+            return -1
+        return count
+
+    # --- what was learned ---
+
+    @property
+    def tasks(self) -> list[Name]:
+        """Names of the tasks known, in order of appearance (declared ones first)."""
+        return list(self.vocabulary.tasks)
+
+    @property
+    def features(self) -> list[Name]:
+        """Names of the features known: the columns of `weights()`."""
+        return list(self.vocabulary.features)
+
+    def weights(self) -> Any:
+        """(tasks, features) of a linear learner, rows in the order of `tasks`, columns in that of `features`."""
+        return self.learner.weights(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
+
+    def relations(self) -> Any:
+        """(tasks, tasks): how much of a step on one task moves another."""
+        return self.learner.relations(self.state, len(self.vocabulary.tasks))
+
+    def support(self) -> list[SupportRow]:
+        """The rows that a kernel learner keeps: task, coefficient and row, oldest first."""
+        kept = getattr(self.learner, "support", None)
+        if kept is None:
+            raise ValueError(f"{self.learner.name} keeps no rows; see model.weights()")
+        tasks, features = self.vocabulary.tasks, self.vocabulary.features
+        return [
+            SupportRow(tasks[task], coefficient, dict(zip(map(features.__getitem__, columns), values, strict=True)))
+            for task, coefficient, columns, values in (
+                (t, c, cols.tolist(), vals.tolist()) for t, c, cols, vals in kept(self.state)
+            )
+        ]
+
+    # --- files ---
+
+    def to_bytes(self) -> bytes:
+        """The model as the bytes of its file: equal bytes are equal models."""
+        return pack_model(Parts(self.learner, self.vocabulary, self.state, self.tally.live))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file; a crash leaves the old file or the new one."""
+        write_atomic(path, self.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Model":
+        """The model that `to_bytes` wrote."""
+        model = cls.__new__(cls)
+        model._set(unpack_model(data))
+        return model
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model file. A file that is damaged or no model at all is refused; nothing in a file is ever run."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no model file {os.fspath(path)}") from None
+    try:
+        return Model.from_bytes(data)
+    except FileError as error:
+        raise FileError(f"{os.fspath(path)}: {error}") from None
+
+
+class _Single:
+    """The buffers of a single event, and the handle over them: made again when the state grows."""
+
+    def __init__(self, learner: Learner, state: Any, room: int) -> None:
+        batch = single_batch(max(room, 16))
+        self.room = len(batch.indices)
+        self.indices, self.values = memoryview(batch.indices).cast("B"), memoryview(batch.values).cast("B")
+        self.batch = batch
+        self.scores = np.zeros(1)
+        self.trace = np.zeros((1, len(TRACE)))
+        self.handle = learner.handle(state, batch, self.scores, self.trace)
+
+
+@cache
+def _packer(kind: str, count: int) -> Any:
+    return struct.Struct(f"{count}{kind}").pack_into
+
+
+def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:
+    if tasks is None:
+        return []
+    if isinstance(tasks, int) and not isinstance(tasks, bool):
+        if tasks < 1:
+            raise ValueError(f"tasks={tasks} must be at least 1")
+        return list(range(tasks))
+    if isinstance(tasks, str):
+        raise ValueError(f"tasks={tasks!r} must be a number or a list of names")
+    names = [plain(name, "tasks: name") for name in tasks]
+    if len(set(names)) != len(names):
+        raise ValueError("tasks names a task twice")
+    return names
+
+
+def _expect_stream(stream: Any) -> None:
+    if not isinstance(stream, Stream):
+        raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
+
+
+def _as_table(x: Any) -> Any:
+    """One row of any kind as a table of one row."""
+    if isinstance(x, Mapping):
+        return [x]
+    return x if hasattr(x, "tocsr") and x.ndim == 2 else ([x] if not hasattr(x, "tocsr") else x.reshape((1, -1)))
+
+
+def _not_finite(x: Mapping[Any, Any], position: int) -> str:
+    name, value = list(x.items())[position]
+    return f"feature {name!r} is {value!r}; {REMEDY}"

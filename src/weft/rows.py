@@ -93,7 +93,7 @@ def _numbers(array: Any) -> Any:
 
 
 def _number(value: Any, row: int, feature: Any) -> None:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    if not isinstance(value, numbers.Real | np.bool_):
         raise ValueError(f"row {row}: feature {feature!r} is {value!r}; features must be numbers")
 
 
@@ -125,7 +125,7 @@ def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
         values += x.values()
         lengths[row + 1] = len(x)
     indptr = np.cumsum(lengths)
-    if not set(map(type, values)) <= {float, int}:
+    if not set(map(type, values)) <= {float, int, bool}:
         for at, value in enumerate(values):
             row = int(np.searchsorted(indptr, at, "right")) - 1
             _number(value, row, list(codes)[indices[at]])

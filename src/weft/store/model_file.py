@@ -1,0 +1,70 @@
+"""A model as one block of bytes: learner, names, live state, tally."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft import state as states
+from weft.batch import Floats
+from weft.learner import Learner
+from weft.learners.catalogue import from_json, to_json
+from weft.store.codec import FileError, decode, encode
+from weft.tally import COLUMNS
+from weft.vocabulary import Vocabulary, names_as_json, names_from_json
+
+FORMAT = 1
+
+
+class Parts(NamedTuple):
+    """What a model is made of."""
+
+    learner: Learner
+    vocabulary: Vocabulary
+    state: Any
+    tally: Floats | None
+
+
+def pack_model(parts: Parts) -> bytes:
+    """The bytes of a model file."""
+    tasks, features = parts.vocabulary.tasks, parts.vocabulary.features
+    header = {
+        "format": FORMAT,
+        "learner": to_json(parts.learner),
+        "tasks": names_as_json(tasks),
+        "features": names_as_json(features),
+    }
+    live = states.live(parts.state, parts.learner.plan, len(tasks), len(features))
+    arrays = {f"state.{name}": array for name, array in live.items()}
+    if parts.tally is not None:
+        arrays["tally"] = parts.tally[: len(tasks)]
+    return encode(header, arrays)
+
+
+def unpack_model(data: bytes) -> Parts:
+    """The model in a file; FileError, with the reason, if there is none."""
+    header, arrays = decode(data)
+    if header.get("format") != FORMAT:
+        raise FileError(
+            f"the file has format {header.get('format')!r}, this weft reads format {FORMAT}; "
+            "use the version of weft that wrote it"
+        )
+    learner = _part("learner", from_json, header.get("learner"))
+    vocabulary = Vocabulary(
+        _part("task names", names_from_json, header.get("tasks")),
+        _part("feature names", names_from_json, header.get("features")),
+    )
+    tasks, features = len(vocabulary.tasks), len(vocabulary.features)
+    tally = arrays.pop("tally", None)
+    if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
+        raise FileError("the file's tally does not fit its tasks")
+    live = {name.removeprefix("state."): array for name, array in arrays.items()}
+    state = _part("state", lambda found: states.restore(learner.init(), learner.plan, found, tasks, features), live)
+    return Parts(learner, vocabulary, state, tally)
+
+
+def _part(what: str, read: Callable[[Any], Any], data: Any) -> Any:
+    try:
+        return read(data)
+    except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise FileError(f"the file's {what} cannot be used: {error}") from None
