@@ -53,11 +53,11 @@ def single_batch(room: int) -> Batch:
 
 
 @kernel
-def squared_norm(batch: Batch, row: int) -> float:
-    """|x|^2 of a stored row."""
+def squared_norm(values: Floats, begin: int, end: int) -> float:
+    """|x|^2 of the row values[begin:end]."""
     total = 0.0
-    for e in range(np.uint64(batch.indptr[row]), np.uint64(batch.indptr[row + 1])):
-        total += batch.values[e] * batch.values[e]
+    for e in range(np.uint64(begin), np.uint64(end)):
+        total += values[e] * values[e]
     return total
 
 

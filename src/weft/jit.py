@@ -66,6 +66,8 @@ if PLAIN:
         """Plain mode: the function itself."""
         return function
 
+    inner = kernel
+
     class Handle:
         """Plain mode: what the compiled handle is, a thing with `parts`."""
 
@@ -81,16 +83,26 @@ else:
 
     _FOLDER = _cache_folder()
 
-    def kernel(function: Function) -> Function:
-        """Compile `function` on its first call and keep the machine code on disk."""
+    def _compile(function: Function, inline: bool) -> Function:
         # The cache reads CACHE_DIR when it is made; other users of Numba in this process keep their own setting.
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = _FOLDER
         try:
-            compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+            compiled = numba.njit(nogil=True, cache=True, error_model="numpy", forceinline=inline)(function)
         finally:
             numba.config.CACHE_DIR = before
         return compiled  # type: ignore[no-any-return]
+
+    def kernel(function: Function) -> Function:
+        """Compile `function` on its first call and keep the machine code on disk."""
+        return _compile(function, inline=False)
+
+    def inner(function: Function) -> Function:
+        """The same for the innermost helpers: they become part of their callers.
+
+        A call that hands over ten arrays copies some seventy words, as much work as a short row.
+        """
+        return _compile(function, inline=True)
 
     @structref.register
     class _HandleType(types.StructRef):  # type: ignore[misc]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints, longest_row, shares_row
-from weft.jit import PLAIN, kernel
+from weft.batch import Batch, Floats, Ints, longest_row
+from weft.jit import PLAIN, inner, kernel
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""
@@ -67,8 +67,6 @@ def slot_space(pairs: Pairs, batch: Batch) -> Ints:
 @kernel
 def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
     """Is there room for every pair that the examples lo..hi could open?"""
-    if pairs.layout[HASHED] == 0:
-        return True
     need = pairs.layout[USED]
     for i in range(lo, hi):
         r = batch.row[i]
@@ -76,122 +74,145 @@ def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
     return need <= pairs.keys.shape[0]
 
 
+# The functions below run once per row, a row being (indices, values, begin, end). They take arrays, not the tuples that
+# hold them, and kernels choose between `_table` and `_hashed` themselves: an unpacked tuple, or a helper that calls
+# one of two helpers, costs Numba an atomic count per array and call, twice the work of a row of 50.
+
+
 @kernel
-def find_row(pairs: Pairs, task: int, batch: Batch, row: int, slots: Ints) -> None:
-    """The slots of a row's pairs, -1 where a pair was never opened."""
-    begin, end = batch.indptr[row], batch.indptr[row + 1]
-    if pairs.layout[HASHED] == 0:
-        base, stride = task * pairs.layout[TASK_STRIDE], pairs.layout[FEATURE_STRIDE]
-        for e in range(end - begin):
-            slots[e] = base + batch.indices[begin + e] * stride
-        return
+def find_row(table: Ints, task: int, indices: Ints, begin: int, end: int, slots: Ints) -> None:
+    """The slots of a row's hashed pairs, -1 where a pair was never opened."""
     for e in range(end - begin):
-        key = (task << _FEATURE_BITS) | batch.indices[begin + e]
-        at = _place(pairs.table, key)
-        slots[e] = pairs.table[at, 1] if pairs.table[at, 0] == key else -1
+        key = (task << _FEATURE_BITS) | indices[begin + e]
+        at = _place(table, key)
+        slots[e] = table[at, 1] if table[at, 0] == key else -1
 
 
 @kernel
-def open_row(pairs: Pairs, task: int, batch: Batch, row: int, slots: Ints) -> None:
+def open_row(
+    layout: Ints, keys: Ints, table: Ints, task: int, indices: Ints, begin: int, end: int, slots: Ints
+) -> None:
     """Open the pairs that `find_row` did not find (slot -1); the caller asked `fits` before."""
-    if pairs.layout[HASHED] == 0:
-        return
-    begin, end = batch.indptr[row], batch.indptr[row + 1]
     for e in range(end - begin):
         if slots[e] >= 0:
             continue
-        key = (task << _FEATURE_BITS) | batch.indices[begin + e]
-        at = _place(pairs.table, key)
-        if pairs.table[at, 0] == -1:
-            used = pairs.layout[USED]
-            pairs.table[at, 0] = key
-            pairs.table[at, 1] = used
-            pairs.keys[used] = key
-            pairs.layout[USED] = used + 1
-        slots[e] = pairs.table[at, 1]
+        key = (task << _FEATURE_BITS) | indices[begin + e]
+        at = _place(table, key)
+        if table[at, 0] == -1:
+            used = layout[USED]
+            table[at, 0] = key
+            table[at, 1] = used
+            keys[used] = key
+            layout[USED] = used + 1
+        slots[e] = table[at, 1]
 
 
 @kernel
-def dot(pairs: Pairs, weights: Floats, task: int, batch: Batch, row: int, slots: Ints) -> float:
-    """w_task . x; leaves the row's slots in `slots` when the pairs are hashed."""
-    total = 0.0
-    begin, end = batch.indptr[row], batch.indptr[row + 1]
-    if pairs.layout[HASHED] == 0:
-        base, stride = np.uint64(task * pairs.layout[TASK_STRIDE]), np.uint64(pairs.layout[FEATURE_STRIDE])
-        if stride == 1:
-            for e in range(np.uint64(begin), np.uint64(end)):
-                total += weights[base + np.uint64(batch.indices[e])] * batch.values[e]
-        else:
-            for e in range(np.uint64(begin), np.uint64(end)):
-                total += weights[base + np.uint64(batch.indices[e]) * stride] * batch.values[e]
-        return total
-    find_row(pairs, task, batch, row, slots)
+def dot_hashed(
+    table: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, slots: Ints
+) -> tuple[float, float]:
+    """w_task . x and |x|^2 in one pass; leaves the row's slots in `slots`."""
+    find_row(table, task, indices, begin, end, slots)
+    total, square = 0.0, 0.0
     for e in range(end - begin):
+        value = values[begin + e]
+        square += value * value
         if slots[e] >= 0:
-            total += weights[slots[e]] * batch.values[begin + e]
-    return total
+            total += weights[slots[e]] * value
+    return total, square
+
+
+@inner
+def dot_table(
+    layout: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int
+) -> tuple[float, float]:
+    """w_task . x and |x|^2 in one pass."""
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    total, square = 0.0, 0.0
+    for e in range(np.uint64(begin), np.uint64(end)):
+        value = values[e]
+        square += value * value
+        total += weights[base + np.uint64(indices[e]) * stride] * value
+    return total, square
 
 
 @kernel
-def add(
-    pairs: Pairs, weights: Floats, task: int, batch: Batch, row: int, scale: float, slots: Ints, fresh: bool
+def add_hashed(
+    layout: Ints,
+    keys: Ints,
+    table: Ints,
+    weights: Floats,
+    task: int,
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+    scale: float,
+    slots: Ints,
+    fresh: bool,
 ) -> None:
-    """w_task += scale x. `fresh`: `slots` still holds what `dot` found for this very row and task."""
-    begin, end = batch.indptr[row], batch.indptr[row + 1]
-    if pairs.layout[HASHED] == 0:
-        base, stride = np.uint64(task * pairs.layout[TASK_STRIDE]), np.uint64(pairs.layout[FEATURE_STRIDE])
-        if stride == 1:
-            for e in range(np.uint64(begin), np.uint64(end)):
-                weights[base + np.uint64(batch.indices[e])] += scale * batch.values[e]
-        else:
-            for e in range(np.uint64(begin), np.uint64(end)):
-                weights[base + np.uint64(batch.indices[e]) * stride] += scale * batch.values[e]
-        return
+    """w_task += scale x. `fresh`: `slots` still holds what `dot_hashed` found for this very row and task."""
     if not fresh:
-        find_row(pairs, task, batch, row, slots)
-    open_row(pairs, task, batch, row, slots)
+        find_row(table, task, indices, begin, end, slots)
+    open_row(layout, keys, table, task, indices, begin, end, slots)
     for e in range(end - begin):
-        weights[slots[e]] += scale * batch.values[begin + e]
+        weights[slots[e]] += scale * values[begin + e]
+
+
+@inner
+def add_table(
+    layout: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, scale: float
+) -> None:
+    """w_task += scale x."""
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    for e in range(np.uint64(begin), np.uint64(end)):
+        weights[base + np.uint64(indices[e]) * stride] += scale * values[e]
+
+
+# --- whole rounds --------------------------------------------------------------------------------------------------
 
 
 @kernel
 def dot_rows(pairs: Pairs, weights: Floats, pooled: bool, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
     """scores[i] = w . x(i) for the examples lo..hi, with w of the example's task, or of task 0 if `pooled`."""
+    layout, _, table = pairs
+    task, _, row, indptr, indices, values, _ = batch
     slots = slot_space(pairs, batch)
     for i in range(lo, hi):
-        j = 0 if pooled else batch.task[i]
-        scores[i] = dot(pairs, weights, j, batch, batch.row[i], slots)
+        j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
+        if layout[HASHED]:
+            scores[i] = dot_hashed(table, weights, j, indices, values, begin, end, slots)[0]
+        else:
+            scores[i] = dot_table(layout, weights, j, indices, values, begin, end)[0]
 
 
 @kernel
-def dot_round(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, scores: Floats, slots: Ints) -> None:
-    """scores[i] = w_task(i) . x(i) for the examples lo..hi.
+def dot_shared(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
+    """scores[i] = w_task(i) . x for the examples lo..hi, which all show the same row, over a dense table.
 
-    When all of them show the same row, the loop over features is the outer one: the weights of one feature lie side
-    by side for all tasks if the table is feature-major.
+    The loop over features is the outer one: in a feature-major table the weights of one feature lie side by side.
     """
-    if pairs.layout[HASHED] or not shares_row(batch, lo, hi):
-        for i in range(lo, hi):
-            scores[i] = dot(pairs, weights, batch.task[i], batch, batch.row[i], slots)
-        return
+    task, _, row, indptr, indices, values, _ = batch
     for i in range(lo, hi):
         scores[i] = 0.0
-    begin, end = batch.indptr[batch.row[lo]], batch.indptr[batch.row[lo] + 1]
     by_task, by_feature = np.uint64(pairs.layout[TASK_STRIDE]), np.uint64(pairs.layout[FEATURE_STRIDE])
-    for e in range(np.uint64(begin), np.uint64(end)):
-        base, value = np.uint64(batch.indices[e]) * by_feature, batch.values[e]
+    for e in range(np.uint64(indptr[row[lo]]), np.uint64(indptr[row[lo] + 1])):
+        base, value = np.uint64(indices[e]) * by_feature, values[e]
         for i in range(np.uint64(lo), np.uint64(hi)):
-            scores[i] += weights[base + np.uint64(batch.task[i]) * by_task] * value
+            scores[i] += weights[base + np.uint64(task[i]) * by_task] * value
 
 
 @kernel
-def add_round(
-    pairs: Pairs, weights: Floats, batch: Batch, examples: Ints, steps: Floats, count: int, slots: Ints
+def add_shared(
+    pairs: Pairs, weights: Floats, batch: Batch, row: int, tasks: Ints, steps: Floats, count: int
 ) -> None:
-    """w_task(i) += steps[a] x(i) for i = examples[a], a < count; steps of 0 are left out by the caller."""
-    for a in range(count):
-        i = examples[a]
-        add(pairs, weights, batch.task[i], batch, batch.row[i], steps[a], slots, False)
+    """w_j += steps[a] x for j = tasks[a], a < count, over a dense table: again one feature after the other."""
+    _, _, _, indptr, indices, values, _ = batch
+    by_task, by_feature = np.uint64(pairs.layout[TASK_STRIDE]), np.uint64(pairs.layout[FEATURE_STRIDE])
+    for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+        base, value = np.uint64(indices[e]) * by_feature, values[e]
+        for a in range(np.uint64(0), np.uint64(count)):
+            weights[base + np.uint64(tasks[a]) * by_task] += steps[a] * value
 
 
 # --- between kernel calls ----------------------------------------------------------------------------------------

@@ -119,6 +119,17 @@ def test_ties_go_to_the_lowest_index():
     assert RMax(3.5).maximizer(l).tolist() == [0, 1, 1, 1, 0.5, 0]
 
 
+def test_with_ties_an_interpolation_may_have_one_slack_ball_though_neither_maximizer_fits():
+    # K(2,inf,1.5): the L2 maximiser breaks |tau|_1 <= 1.5, the argmax breaks |tau|_2 <= 1; the even one fits.
+    norm, l = Interpolation(2, np.inf, 1.5), np.ones(4)
+    assert Lp(2).maximizer(l).sum() > 1.5
+    assert np.linalg.norm(1.5 * Lp(np.inf).maximizer(l)) > 1.0
+    tau = norm.maximizer(l)
+    assert tau.sum() == pytest.approx(1.5, rel=1e-14)
+    assert np.linalg.norm(tau) < 0.8
+    assert norm.value(l) == pytest.approx(1.5, rel=1e-14)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_remoteness_bounds_the_dual_ball(name):
     norm = parse(name)
@@ -144,7 +155,7 @@ def test_remoteness_of_p_norms_is_attained(p, k):
 
 @pytest.mark.parametrize("r", [1, 2, 3, 5, 1.5, 2.25, 4.9])
 def test_remoteness_of_r_max(r):
-    # The dual ball's corners hold floor(r) ones and the fraction: exact for whole r, within sqrt(r) otherwise.
+    # The dual ball's corners hold floor(r) ones and the fraction: exact for whole r, below sqrt(r) otherwise.
     whole, fraction = int(r), r - int(r)
     corner = math.sqrt(whole + fraction**2)
     rho = RMax(r).remoteness(6)

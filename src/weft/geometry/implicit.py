@@ -50,6 +50,26 @@ def p_norm(p: float, v: Vector) -> float:
 
 
 @kernel
+def sort(values: Vector, count: int) -> None:
+    """Sort the first `count` entries upwards, in place: a heap sort, far quicker to compile than np.sort."""
+    for step in range(count + count // 2):  # first build the heap, then take its top off
+        last = count
+        parent = count // 2 - 1 - step
+        if parent < 0:
+            last = count + count // 2 - 1 - step
+            values[0], values[last] = values[last], values[0]
+            parent = 0
+        while 2 * parent + 1 < last:
+            child = 2 * parent + 1
+            if child + 1 < last and values[child + 1] > values[child]:
+                child += 1
+            if values[parent] >= values[child]:
+                break
+            values[parent], values[child] = values[child], values[parent]
+            parent = child
+
+
+@kernel
 def clipped(l: float, n2: float, C: float) -> float:
     """The best weight of a task by itself, min(C, l / n2): PA-I."""
     if l <= 0.0:
@@ -145,7 +165,7 @@ def segment(l: Vector, n2: Vector, C: float, budget: float) -> tuple[float, floa
             critical[count] = leave
             count += 1
     critical[count] = high
-    critical = np.sort(critical[: count + 1])
+    sort(critical, count + 1)
     first, last = 0, count
     while first < last:
         middle = (first + last) // 2
@@ -157,11 +177,17 @@ def segment(l: Vector, n2: Vector, C: float, budget: float) -> tuple[float, floa
 
 
 @kernel
+def stays_full(l: float, n2: float, C: float, high: float) -> bool:
+    """Whether tau = C for every threshold just below the critical value `high`."""
+    return l >= high and (C * n2 <= NEGLIGIBLE * l or l - C * n2 >= high)
+
+
+@kernel
 def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
     """max tau <= C and sum tau <= r C (Eq. 29 to 34), in O(k log k).
 
-    The threshold theta is kept as base + shift: the difference l - base is exact where it matters, so that
-    tau is accurate to C times the rounding unit even for instances of very different lengths.
+    The threshold theta of Eq. 34 is kept as base + shift: l - base is exact where it matters, so that tau is
+    accurate to C times the rounding unit even for instances of very different lengths.
     """
     budget = r * C
     separate(l, n2, C, tau)
@@ -170,28 +196,38 @@ def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
     base, high = segment(l, n2, C, budget)
     excess, rate = -budget, 0.0
     for j in range(len(l)):
-        if l[j] >= high:
-            if C * n2[j] <= NEGLIGIBLE * l[j] or l[j] - C * n2[j] >= high:
-                excess += C
-            else:
-                excess += (l[j] - base) / n2[j]
-                rate += 1.0 / n2[j]
-    shift = excess / rate if rate > 0.0 else np.inf
-    if shift >= high - base:
-        base, shift = high, 0.0
-    rest, waiting = budget, 0
+        if stays_full(l[j], n2[j], C, high):
+            excess += C
+        elif l[j] >= high:
+            excess += (l[j] - base) / n2[j]
+            rate += 1.0 / n2[j]
+    if excess >= rate * (high - base):
+        share_jump(l, n2, C, budget, high, tau)
+        return
+    shift = excess / rate
     for j in range(len(l)):
-        tau[j] = 0.0
-        gap = (l[j] - base) - shift
-        if C * n2[j] <= NEGLIGIBLE * l[j] and gap == 0.0 and l[j] > 0.0:
-            waiting += 1
-        elif gap > 0.0:
-            tau[j] = clipped(gap, n2[j], C)
-            rest -= tau[j]
-    if waiting > 0:  # the jump: zero instances at the threshold share what is left, evenly
-        for j in range(len(l)):
-            if C * n2[j] <= NEGLIGIBLE * l[j] and (l[j] - base) - shift == 0.0 and l[j] > 0.0:
-                tau[j] = min(C, max(0.0, rest / waiting))
+        if stays_full(l[j], n2[j], C, high):
+            tau[j] = C
+        else:
+            tau[j] = clipped((l[j] - base) - shift, n2[j], C) if l[j] >= high else 0.0
+
+
+@kernel
+def share_jump(l: Vector, n2: Vector, C: float, budget: float, theta: float, tau: Vector) -> None:
+    """tau where its sum jumps over the budget: the tasks that jump all go the same part of the way to C.
+
+    These are zero instances, or ones so short that their whole range lies within the rounding of theta.
+    """
+    total, jump = 0.0, 0.0
+    for j in range(len(l)):
+        tau[j] = clipped(l[j] - theta, n2[j], C)
+        total += tau[j]
+        if stays_full(l[j], n2[j], C, theta):
+            jump += C - tau[j]
+    share = min(1.0, max(0.0, (budget - total) / jump)) if jump > 0.0 else 0.0
+    for j in range(len(l)):
+        if stays_full(l[j], n2[j], C, theta):
+            tau[j] += share * (C - tau[j])
 
 
 @kernel
@@ -315,10 +351,13 @@ def improve(
 def first_multiplier(
     l: Vector, n2: Vector, C: float, q1: float, q2: float, start: float, theta2: float, tau: Vector
 ) -> tuple[float, float, float]:
-    """theta1 >= 0 with |s|_q1 = 1 for a given theta2, or 0 if that ball is slack; `start` is a guess.
+    """theta1 >= 0 with |s|_q1 = 1 for a given theta2, or 0 if the ball is slack or a cap; `start` is a guess.
 
     Returns theta1, sum s^q2 and the latter's slope along the path theta1(theta2), scaled as in `sums`.
     """
+    if math.isinf(q1):
+        _, sum2, _, _, slope = sums(l, n2, C, q1, q2, 0.0, theta2, tau)
+        return 0.0, sum2, slope
     top = p_norm(np.inf, l)
     low = 0.0
     for j in range(len(l)):  # from here on every s_j <= 1
@@ -376,17 +415,23 @@ def two_balls(l: Vector, n2: Vector, C: float, q1: float, q2: float, alpha: floa
     low, high = 0.0, p_norm(p2, l) / p_norm(np.inf, l) / math.pow(alpha, q2 - 1.0)
     theta1, theta2 = 0.0, 0.5 * high
     for _ in range(ROUNDS):
-        if math.isinf(q1):
-            _, total, _, _, slope = sums(l, n2, C, q1, q2, 0.0, theta2, tau)
-        else:
-            theta1, total, slope = first_multiplier(l, n2, C, q1, q2, theta1, theta2, tau)
+        theta1, total, slope = first_multiplier(l, n2, C, q1, q2, theta1, theta2, tau)
         size = math.pow(total, 1.0 / q2)
         if abs(size - alpha) <= 1e-15 * alpha:
-            break
+            return
         if size > alpha:
             low = theta2
         else:
             high = theta2
-        if high - low <= 1e-16 * high:
-            break
         theta2 = improve(theta2, low, high, False, total, slope, q2, alpha)
+        if theta2 <= low or theta2 >= high:
+            break
+    # Between neighbouring numbers tau still jumps (ties, zero instances): a mixture meets the constraint.
+    below = tau.copy()
+    first_multiplier(l, n2, C, q1, q2, theta1, low, below)
+    first_multiplier(l, n2, C, q1, q2, theta1, high, tau)
+    more, less = p_norm(q2, below), p_norm(q2, tau)
+    share = (alpha * C - less) / (more - less) if more > less else 0.0
+    share = min(1.0, max(0.0, share))
+    for j in range(len(l)):
+        tau[j] += share * (below[j] - tau[j])

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.geometry.implicit import Vector, p_norm, two_balls
+from weft.geometry.implicit import Vector, p_norm, sort, two_balls
 from weft.jit import kernel
 
 LP = 0
@@ -77,10 +77,12 @@ def norm_value(norm: NormCode, v: Vector) -> float:
     scale, simple = simplify(norm, len(v))
     if simple.kind == LP:
         return scale * p_norm(simple.p1, v)
-    size = np.abs(v)
+    size = np.empty(len(v))
+    for j in range(len(v)):
+        size[j] = abs(v[j])
     total = 0.0
     if simple.kind == RMAX:
-        size = np.sort(size)
+        sort(size, len(v))
         left = simple.alpha
         for i in range(len(v)):
             total += min(left, 1.0) * size[len(v) - 1 - i]
@@ -156,7 +158,9 @@ def lp_maximizer(p: float, l: Vector, top: float, tau: Vector) -> None:
 def largest(r: float, l: Vector, tau: Vector) -> None:
     """Eq. 12: 1 on the floor(r) largest, the fraction on the next; equal losses by index."""
     whole = math.floor(r)
-    threshold = np.sort(l)[len(l) - 1 - whole]  # the (floor(r) + 1)-th largest
+    ranked = l.copy()
+    sort(ranked, len(l))
+    threshold = ranked[len(l) - 1 - whole]  # the (floor(r) + 1)-th largest
     left = r
     for j in range(len(l)):
         if l[j] > threshold:

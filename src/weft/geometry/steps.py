@@ -69,7 +69,7 @@ def implicit(norm: NormCode, l: Vector, n2: Vector, C: float, tau: Vector) -> No
 
 @kernel
 def unconstrained(norm: NormCode, l: Vector, n2: Vector, C: float, tau: Vector) -> bool:
-    """Whether l / n2 lies in the dual ball; if so, tau holds it. (A dual norm is at least the largest entry.)"""
+    """Whether l / n2 lies in the dual ball; if so, tau holds it. Dual norms are never below the maximum."""
     for j in range(len(l)):
         if l[j] > C * n2[j]:
             return False

@@ -25,13 +25,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, set_single, squared_norm
+from weft.batch import Batch, Floats, set_single
 from weft.geometry.losses import CODES, direction, loss_value
 from weft.jit import Handle, kernel, make_handle
 from weft.learner import Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
-from weft.pairs import add, dot, dot_rows, fits, slot_space
+from weft.pairs import HASHED, add_hashed, add_table, dot_hashed, dot_rows, dot_table, fits, slot_space
 from weft.state import Array, Plan
 
 VARIANTS = ("pa", "pa-i", "pa-ii")
@@ -115,29 +115,36 @@ def _step(hyper: Hyper, l: float, n2: float) -> float:
 @kernel
 def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     pairs, W = state
-    slots = slot_space(pairs, batch)
-    for t in range(start, batch.rounds.shape[0] - 1):
-        lo, hi = batch.rounds[t], batch.rounds[t + 1]
-        if not fits(pairs, batch, lo, hi):
+    layout, keys, table = pairs
+    task, label, row, indptr, indices, values, rounds = batch
+    slots, hashed = slot_space(pairs, batch), layout[HASHED] != 0
+    for t in range(start, rounds.shape[0] - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        if hashed and not fits(pairs, batch, lo, hi):
             return t
+        if hi - lo > 1:  # all of a round is scored before any of it is learned
+            dot_rows(pairs, W, hyper.pooled, batch, lo, hi, scores)
         for i in range(lo, hi):
-            j = 0 if hyper.pooled else batch.task[i]
-            scores[i] = dot(pairs, W, j, batch, batch.row[i], slots)
-        alone = hi - lo == 1
-        for i in range(lo, hi):
-            y, r = batch.label[i], batch.row[i]
+            y, j = label[i], 0 if hyper.pooled else task[i]
+            begin, end = indptr[row[i]], indptr[row[i] + 1]
+            if hashed:
+                s, n2 = dot_hashed(table, W, j, indices, values, begin, end, slots)
+            else:
+                s, n2 = dot_table(layout, W, j, indices, values, begin, end)
+            if hi - lo == 1:
+                scores[i] = s
             if np.isnan(y):
                 continue
-            j = 0 if hyper.pooled else batch.task[i]
-            s = scores[i] if alone else dot(pairs, W, j, batch, r, slots)
             l = loss_value(hyper.loss, s, y, hyper.epsilon)
-            n2 = squared_norm(batch, r) if l > 0.0 or trace.shape[0] else 0.0
             tau = _step(hyper, l, n2)
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l, tau, n2, hyper.C
-            if tau > 0.0:
-                add(pairs, W, j, batch, r, tau * direction(hyper.loss, s, y), slots, True)
-    return batch.rounds.shape[0] - 1
+            step = tau * direction(hyper.loss, s, y)
+            if tau > 0.0 and hashed:
+                add_hashed(layout, keys, table, W, j, indices, values, begin, end, step, slots, True)
+            elif tau > 0.0:
+                add_table(layout, W, j, indices, values, begin, end, step)
+    return rounds.shape[0] - 1
 
 
 @kernel

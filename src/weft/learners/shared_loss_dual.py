@@ -92,16 +92,13 @@ def support(state: Support) -> list[tuple[int, float, Array, Array]]:
 
 
 @kernel
-def _score(hyper: "Hyper", state: Support, batch: Batch, i: int) -> float:
-    r = batch.row[i]
-    begin, end = batch.indptr[r], batch.indptr[r + 1]
-    xx = squared_norm(batch, r)
+def _score(hyper: "Hyper", state: Support, task: int, batch: Batch, row: int, xx: float) -> float:
+    _, _, _, indptr, indices, values, _ = batch
+    begin, end = indptr[row], indptr[row + 1]
     total = 0.0
-    s = state.newest[batch.task[i]] - 1
+    s = state.newest[task] - 1
     while s >= 0:
-        xz = sparse_dot(
-            batch.indices, batch.values, begin, end, state.indices, state.values, state.begin[s], state.end[s]
-        )
+        xz = sparse_dot(indices, values, begin, end, state.indices, state.values, state.begin[s], state.end[s])
         total += state.coefficient[s] * kernel_value(hyper.kernel, xz, xx, state.square[s])
         s = state.older[s] - 1
     return total
@@ -138,33 +135,39 @@ def _append(state: Support, task: int, coefficient: float, first: int, count: in
 @kernel
 def predict(hyper: "Hyper", state: Support, batch: Batch, scores: Floats) -> None:
     for i in range(batch.task.shape[0]):
-        scores[i] = _score(hyper, state, batch, i)
+        r = batch.row[i]
+        xx = squared_norm(batch.values, batch.indptr[r], batch.indptr[r + 1])
+        scores[i] = _score(hyper, state, batch.task[i], batch, r, xx)
 
 
 @kernel
 def learn(hyper: "Hyper", state: Support, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    k = widest_round(batch.rounds)
-    active, l, n2, tau = np.empty(k, np.int64), np.empty(k), np.empty(k), np.empty(k)
-    for t in range(start, batch.rounds.shape[0] - 1):
-        lo, hi = batch.rounds[t], batch.rounds[t + 1]
+    task, label, row, indptr, _, values, rounds = batch
+    k = widest_round(rounds)
+    active, xx = np.empty(k, np.int64), np.empty(k)
+    l, n2, tau = np.empty(k), np.empty(k), np.empty(k)
+    for t in range(start, rounds.shape[0] - 1):
+        lo, hi = rounds[t], rounds[t + 1]
         if not _fits(state, batch, lo, hi):
             return t
+        # scores and losses of the round
         k = 0
         for i in range(lo, hi):
-            scores[i] = _score(hyper, state, batch, i)
-            if np.isnan(batch.label[i]):
-                continue
-            xx = squared_norm(batch, batch.row[i])
-            active[k] = i
-            l[k] = loss_value(hyper.loss, scores[i], batch.label[i], hyper.epsilon)
-            n2[k] = kernel_value(hyper.kernel, xx, xx, xx)
-            k += 1
+            square = squared_norm(values, indptr[row[i]], indptr[row[i] + 1])
+            scores[i] = _score(hyper, state, task[i], batch, row[i], square)
+            if not np.isnan(label[i]):
+                active[k], xx[k] = i, square
+                l[k] = loss_value(hyper.loss, scores[i], label[i], hyper.epsilon)
+                n2[k] = kernel_value(hyper.kernel, square, square, square)
+                k += 1
         if k == 0:
             continue
+        # the size of every step
         if state.scalars[0] == 0.0:
             state.scalars[0] = first_aggressiveness(hyper.norm, n2[:k], hyper.R)
         C = state.scalars[0]
         step_weights(hyper.rule, hyper.norm, l[:k], n2[:k], C, hyper.R, tau[:k])
+        # w_j += tau_j d_j K(x, .)
         stored, first = -1, 0
         for a in range(k):
             i = active[a]
@@ -173,13 +176,11 @@ def learn(hyper: "Hyper", state: Support, batch: Batch, start: int, scores: Floa
             if tau[a] <= 0.0 or n2[a] <= 0.0:
                 continue
             state.scalars[1] = max(state.scalars[1], n2[a])
-            r = batch.row[i]
-            if r != stored:
-                stored, first = r, _store_row(state, batch, r)
-            d = direction(hyper.loss, scores[i], batch.label[i])
-            count = batch.indptr[r + 1] - batch.indptr[r]
-            _append(state, batch.task[i], tau[a] * d, first, count, squared_norm(batch, r))
-    return batch.rounds.shape[0] - 1
+            if row[i] != stored:
+                stored, first = row[i], _store_row(state, batch, row[i])
+            d = direction(hyper.loss, scores[i], label[i])
+            _append(state, task[i], tau[a] * d, first, indptr[row[i] + 1] - indptr[row[i]], xx[a])
+    return rounds.shape[0] - 1
 
 
 @kernel

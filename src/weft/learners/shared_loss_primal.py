@@ -8,12 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, set_single, squared_norm
+from weft.batch import Batch, Floats, Ints, set_single, shares_row, squared_norm
 from weft.geometry.losses import UNICLASS, direction, loss_value
 from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
 from weft.jit import Handle, kernel
 from weft.learners.own_parts import weight_matrix
-from weft.pairs import FEATURE_STRIDE, TASK_STRIDE, Pairs, add, dense, dot_round, fits, slot_space
+from weft.pairs import (
+    HASHED,
+    TASK_STRIDE,
+    Pairs,
+    add_hashed,
+    add_shared,
+    add_table,
+    dense,
+    dot_hashed,
+    dot_rows,
+    dot_shared,
+    dot_table,
+    fits,
+    slot_space,
+)
 from weft.state import Plan
 
 if TYPE_CHECKING:
@@ -40,92 +54,110 @@ def blank(C: float, plan: Plan) -> Weights:
 
 
 @kernel
-def _distance(state: Weights, task: int, batch: Batch, row: int) -> float:
+def _distance(weights: Floats, width: int, task: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
     """|z - w|, the score of a task that predicts the point z."""
-    width = state.pairs.layout[TASK_STRIDE]
-    base, e, end = task * width, batch.indptr[row], batch.indptr[row + 1]
-    total = 0.0
+    base, e, total = task * width, begin, 0.0
     for f in range(width):
-        gap = -state.weights[base + f]
-        if e < end and batch.indices[e] == f:
-            gap += batch.values[e]
+        gap = -weights[base + f]
+        if e < end and indices[e] == f:
+            gap += values[e]
             e += 1
         total += gap * gap
     return np.sqrt(total)
 
 
 @kernel
-def _approach(state: Weights, task: int, batch: Batch, row: int, share: float) -> None:
+def _approach(
+    weights: Floats, width: int, task: int, indices: Ints, values: Floats, begin: int, end: int, share: float
+) -> None:
     """w += share (z - w): the step tau along (z - w)/|z - w|, with share = tau/|z - w|."""
-    width = state.pairs.layout[TASK_STRIDE]
-    base, e, end = task * width, batch.indptr[row], batch.indptr[row + 1]
+    base, e = task * width, begin
     for f in range(width):
-        gap = -state.weights[base + f]
-        if e < end and batch.indices[e] == f:
-            gap += batch.values[e]
+        gap = -weights[base + f]
+        if e < end and indices[e] == f:
+            gap += values[e]
             e += 1
-        state.weights[base + f] += share * gap
-
-
-@kernel
-def _score_round(hyper: "Hyper", state: Weights, batch: Batch, lo: int, hi: int, scores: Floats, slots: Floats) -> None:
-    if hyper.loss == UNICLASS:
-        for i in range(lo, hi):
-            scores[i] = _distance(state, batch.task[i], batch, batch.row[i])
-    else:
-        dot_round(state.pairs, state.weights, batch, lo, hi, scores, slots)
+        weights[base + f] += share * gap
 
 
 @kernel
 def predict(hyper: "Hyper", state: Weights, batch: Batch, scores: Floats) -> None:
-    slots = slot_space(state.pairs, batch)
-    for t in range(batch.rounds.shape[0] - 1):
-        _score_round(hyper, state, batch, batch.rounds[t], batch.rounds[t + 1], scores, slots)
+    task, _, row, indptr, indices, values, rounds = batch
+    if hyper.loss != UNICLASS:
+        for t in range(rounds.shape[0] - 1):
+            if shares_row(batch, rounds[t], rounds[t + 1]) and state.pairs.layout[HASHED] == 0:
+                dot_shared(state.pairs, state.weights, batch, rounds[t], rounds[t + 1], scores)
+            else:
+                dot_rows(state.pairs, state.weights, False, batch, rounds[t], rounds[t + 1], scores)
+        return
+    width = state.pairs.layout[TASK_STRIDE]
+    for i in range(task.shape[0]):
+        begin, end = indptr[row[i]], indptr[row[i] + 1]
+        scores[i] = _distance(state.weights, width, task[i], indices, values, begin, end)
 
 
 @kernel
 def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    k = widest_round(batch.rounds)
-    active, l, n2, tau = np.empty(k, np.int64), np.empty(k), np.empty(k), np.empty(k)
-    slots = slot_space(state.pairs, batch)
-    for t in range(start, batch.rounds.shape[0] - 1):
-        lo, hi = batch.rounds[t], batch.rounds[t + 1]
-        if not fits(state.pairs, batch, lo, hi):
+    pairs, W, scalars = state
+    layout, keys, table = pairs
+    task, label, row, indptr, indices, values, rounds = batch
+    slots, hashed, width = slot_space(pairs, batch), layout[HASHED] != 0, layout[TASK_STRIDE]
+    k = widest_round(rounds)
+    active, moved = np.empty(k, np.int64), np.empty(k, np.int64)
+    l, n2, tau, steps = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for t in range(start, rounds.shape[0] - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        if hashed and not fits(pairs, batch, lo, hi):
             return t
-        _score_round(hyper, state, batch, lo, hi, scores, slots)
-        k = 0
+        # scores and losses of the round
+        shared = not hashed and hyper.loss != UNICLASS and shares_row(batch, lo, hi)
+        if shared:
+            dot_shared(pairs, W, batch, lo, hi, scores)
+        square, k = squared_norm(values, indptr[row[lo]], indptr[row[lo] + 1]) if shared else 1.0, 0
         for i in range(lo, hi):
-            if np.isnan(batch.label[i]):
-                continue
-            active[k] = i
-            l[k] = loss_value(hyper.loss, scores[i], batch.label[i], hyper.epsilon)
+            begin, end = indptr[row[i]], indptr[row[i] + 1]
             if hyper.loss == UNICLASS:
-                n2[k] = 1.0
-            elif k > 0 and batch.row[i] == batch.row[active[k - 1]]:
-                n2[k] = n2[k - 1]
-            else:
-                n2[k] = squared_norm(batch, batch.row[i])
-            k += 1
+                scores[i] = _distance(W, width, task[i], indices, values, begin, end)
+            elif hashed:
+                scores[i], square = dot_hashed(table, W, task[i], indices, values, begin, end, slots)
+            elif not shared:
+                scores[i], square = dot_table(layout, W, task[i], indices, values, begin, end)
+            if not np.isnan(label[i]):
+                active[k], n2[k] = i, square
+                l[k] = loss_value(hyper.loss, scores[i], label[i], hyper.epsilon)
+                k += 1
         if k == 0:
             continue
-        if state.scalars[0] == 0.0:
-            state.scalars[0] = first_aggressiveness(hyper.norm, n2[:k], hyper.R)
-        C = state.scalars[0]
+        # the size of every step
+        if scalars[0] == 0.0:
+            scalars[0] = first_aggressiveness(hyper.norm, n2[:k], hyper.R)
+        C = scalars[0]
         step_weights(hyper.rule, hyper.norm, l[:k], n2[:k], C, hyper.R, tau[:k])
-        for a in range(k):
-            i = active[a]
-            if trace.shape[0]:
+        if trace.shape[0]:
+            for a in range(k):
+                i = active[a]
                 trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l[a], tau[a], n2[a], C
+        # w_j += tau_j v_j
+        count = 0
+        for a in range(k):
             if tau[a] <= 0.0 or n2[a] <= 0.0:
                 continue
-            state.scalars[1] = max(state.scalars[1], n2[a])
-            j, r = batch.task[i], batch.row[i]
+            scalars[1] = max(scalars[1], n2[a])
+            i = active[a]
+            begin, end = indptr[row[i]], indptr[row[i] + 1]
+            step = tau[a] * direction(hyper.loss, scores[i], label[i])
             if hyper.loss == UNICLASS:
-                _approach(state, j, batch, r, tau[a] / scores[i])
+                _approach(W, width, task[i], indices, values, begin, end, step / scores[i])
+            elif shared:
+                moved[count], steps[count] = task[i], step
+                count += 1
+            elif hashed:
+                add_hashed(layout, keys, table, W, task[i], indices, values, begin, end, step, slots, hi - lo == 1)
             else:
-                d = direction(hyper.loss, scores[i], batch.label[i])
-                add(state.pairs, state.weights, j, batch, r, tau[a] * d, slots, hi - lo == 1)
-    return batch.rounds.shape[0] - 1
+                add_table(layout, W, task[i], indices, values, begin, end, step)
+        if count > 0:
+            add_shared(pairs, W, batch, row[lo], moved, steps, count)
+    return rounds.shape[0] - 1
 
 
 @kernel

@@ -1,0 +1,1 @@
+"""Speed of weft beside its peers, measured in one run: `make bench`."""

@@ -1,0 +1,44 @@
+"""What a benchmark reports, and how time is taken."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """One line of the table; `met` is None where there is no target."""
+
+    what: str
+    ours: str
+    peer: str
+    text: str
+    target: str
+    met: bool | None
+
+
+def best(run: Callable[[], object], repeats: int = 5) -> float:
+    """Seconds of the fastest of some runs."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def ratio(what: str, ours: float, peer_name: str, peer: float, target: float | None = None) -> Figure:
+    """How many times faster weft is; `ours` and `peer` are seconds per event."""
+    times = peer / ours
+    return Figure(
+        what,
+        f"{ours * 1e6:.3f} us",
+        f"{peer_name} {peer * 1e6:.2f} us",
+        f"{times:.1f} x",
+        "" if target is None else f">= {target:g} x",
+        None if target is None else times >= target,
+    )
+
+
+def limit(what: str, ours: float, unit: str, most: float, peer: str = "") -> Figure:
+    """A figure that must not exceed a limit."""
+    return Figure(what, f"{ours:.2f} {unit}", peer, f"{ours:.2f} {unit}", f"<= {most:g} {unit}", ours <= most)

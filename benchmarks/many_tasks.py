@@ -1,0 +1,59 @@
+"""10 tasks and 100,000 tasks: cost per event, and bytes of state per (task, feature) pair seen."""
+
+import numpy as np
+from scipy import sparse
+
+import weft
+from benchmarks.figures import Figure, best
+from benchmarks.per_task_models import stream as dense_stream
+
+EVENTS = 200_000
+
+
+def run() -> list[Figure]:
+    figures = []
+    for name in ("pa", "perceptron"):
+        for kind, make in (("50 dense features", _dense), ("20 of 2^18 features", _sparse)):
+            few, many = (_seconds(name, make(tasks)) for tasks in (10, 100_000))
+            figures.append(
+                Figure(
+                    f"{name}, {kind}: 100,000 tasks against 10",
+                    f"{many * 1e6:.3f} us",
+                    f"10 tasks {few * 1e6:.3f} us",
+                    f"{few / many:.2f} of the rate",
+                    ">= 0.5",
+                    few / many >= 0.5,
+                )
+            )
+    return [*figures, _memory()]
+
+
+def _dense(tasks: int) -> weft.Stream:
+    return weft.Stream(*dense_stream(EVENTS, tasks))
+
+
+def _sparse(tasks: int) -> weft.Stream:
+    rng = np.random.default_rng(1)
+    columns = np.sort(rng.integers(0, 1 << 18, (EVENTS, 20)) // 20 * 20 + np.arange(20), axis=1)
+    X = sparse.csr_array(
+        (rng.normal(size=20 * EVENTS), columns.ravel(), np.arange(0, 20 * EVENTS + 1, 20)), shape=(EVENTS, 1 << 19)
+    )
+    X.sum_duplicates()
+    return weft.Stream(X, rng.choice([-1, 1], EVENTS), rng.integers(0, tasks, EVENTS))
+
+
+def _seconds(name: str, events: weft.Stream) -> float:
+    """Per event of a second pass: the tasks are known, their memory is there."""
+    model = weft.Model(name)
+    model.learn(events)
+    return best(lambda: model.learn(events)) / len(events)
+
+
+def _memory() -> Figure:
+    model = weft.Model("pa")
+    model.learn(_sparse(100_000))
+    held = sum(array.nbytes for array in (*model.state.pairs, model.state.weights))
+    pairs = int(model.state.pairs.layout[2])
+    text = f"{held / 2**20:.0f} MiB for {pairs:,} pairs"
+    table = len(model.tasks) * len(model.features) * 8 / 2**30
+    return Figure("pa, 100,000 tasks x 2^19 features: state", text, f"a table: {table:.0f} GiB", f"{held / pairs:.0f} B/pair", "", None)
