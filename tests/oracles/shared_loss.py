@@ -115,6 +115,8 @@ def maximizer(norm, l):
         tau[l <= 0] = 0.0
         return tau
     p1, p2, alpha = args
+    if (p1, p2) == (INF, 1):  # K(p1, p2, alpha) = alpha K(p2, p1, 1/alpha)
+        return alpha * maximizer(("k", p2, p1, 1 / alpha), l)
     if (p1, p2) == (1, INF):  # Appendix A
         return maximizer(("max", alpha), l) if alpha >= 1 else alpha * maximizer(("l", INF), l)
     for p, scale in ((p1, 1.0), (p2, alpha)):
@@ -161,7 +163,9 @@ def tau_implicit(norm, l, n2, C):
         tau[on] = _r_max(l, n2, C, args[0])
     else:
         p1, p2, alpha = args
-        if (p1, p2) == (1, INF):
+        if (p1, p2) == (INF, 1):
+            tau[on] = tau_implicit(("k", p2, p1, 1 / alpha), l, n2, alpha * C)
+        elif (p1, p2) == (1, INF):
             tau[on] = _r_max(l, n2, C, alpha) if alpha >= 1 else _r_max(l, n2, C * alpha, 1.0)
         else:
             tau[on] = _pair(l, n2, conjugate(p1), C, conjugate(p2), alpha * C)
@@ -273,7 +277,7 @@ def _two_balls(l, n2, q1, c1, q2, c2):
             break
         ds, du = step[:k], step[k:]
         size = 0.99 * min(1.0, *(-u[du < 0] / du[du < 0]), 1.0)
-        while np.any(s + size * ds <= 0) or np.any(f(s + size * ds) >= 0):
+        while size > 1e-14 and (np.any(s + size * ds <= 0) or np.any(f(s + size * ds) >= 0)):
             size /= 2
         while size > 1e-14 and np.linalg.norm(residual(s + size * ds, u + size * du, t)) > (
             1 - 0.01 * size

@@ -29,7 +29,8 @@ def one_error(scores: ArrayLike, y: ArrayLike, rounds: ArrayLike, tasks: int | A
         first[np.unique(codes, return_index=True)[1]] = 1.0
         known = _running(first)[bounds[1:]]
     total = _running(wrong)
-    return (total[bounds[1:]] - total[bounds[:-1]]) / known
+    errors: Floats = (total[bounds[1:]] - total[bounds[:-1]]) / known
+    return errors
 
 
 def inf_error(scores: ArrayLike, y: ArrayLike, rounds: ArrayLike) -> Floats:
@@ -79,7 +80,9 @@ def auc_per_task(scores: ArrayLike, y: ArrayLike, task_codes: ArrayLike, n_tasks
     n = np.bincount(codes[~positive], minlength=n_tasks).astype(np.float64)
     ranks = np.bincount(codes, weights=_ranks(s, codes) * positive, minlength=n_tasks)
     pairs = p * n
-    return np.divide(ranks - p * (p + 1) / 2, pairs, out=np.full(n_tasks, np.nan), where=pairs > 0)
+    areas = np.full(n_tasks, np.nan)
+    np.divide(ranks - p * (p + 1) / 2, pairs, out=areas, where=pairs > 0)
+    return areas
 
 
 def _ranks(scores: Floats, codes: NDArray[np.int64]) -> Floats:
@@ -105,7 +108,8 @@ def _wrong(scores: ArrayLike, y: ArrayLike) -> Floats:
     s = np.asarray(scores, dtype=np.float64)
     if s.shape != labels.shape:
         raise ValueError(f"There are {len(s)} scores for {len(labels)} labels; give one score per row.")
-    return ((labels != 0) & (labels * s <= 0)).astype(np.float64)
+    wrong: Floats = ((labels != 0) & (labels * s <= 0)).astype(np.float64)
+    return wrong
 
 
 def _bounds(rounds: ArrayLike) -> NDArray[np.int64]:
