@@ -24,13 +24,12 @@ def run() -> list[Figure]:
     weft.Model("pa").learn(events)
     ours = best(lambda: weft.Model("pa").learn(events)) / EVENTS
     whole = best(lambda: weft.Model("pa").learn(weft.Stream(X, y, task))) / EVENTS
-    figures = [
+    return [
         ratio("pa, 50 dense features, 100 tasks", ours, "river", _river(X, y, task), 300),
         ratio("  against Vowpal Wabbit -q, from its cache", ours, "vw", _vw(X, y, task), 20),
         ratio("  against SGDClassifier.partial_fit", ours, "scikit-learn", _sklearn(X, y, task)),
         Figure("  with Stream(X, y, task) built in the time", f"{whole * 1e6:.3f} us", "", "", "", None),
     ]
-    return figures
 
 
 def _river(X: np.ndarray, y: np.ndarray, task: np.ndarray, events: int = 10_000) -> float:

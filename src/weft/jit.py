@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,11 +65,8 @@ def _cache_folder() -> str:
 
 if PLAIN:
 
-    def kernel(function: Function) -> Function:
-        """Plain mode: the function itself."""
+    def _compile(function: Any, inline: bool) -> Any:
         return function
-
-    inner = kernel
 
     class Handle:
         """Plain mode: what the compiled handle is, a thing with `parts`."""
@@ -77,50 +74,53 @@ if PLAIN:
         def __init__(self, parts: tuple[Any, ...]) -> None:
             self.parts = parts
 
-    make_handle = Handle
-
 else:
     import numba
     from numba import types
     from numba.experimental import structref
 
     _FOLDER = _cache_folder()
+    _CONFIG: Any = numba.config
 
-    def _compile(function: Function, inline: bool) -> Function:
+    def _compile(function: Any, inline: bool) -> Any:
         # The cache reads CACHE_DIR when it is made; other users of Numba in this process keep their own setting.
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = _FOLDER
+        before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, _FOLDER
         try:
-            compiled = numba.njit(nogil=True, cache=True, error_model="numpy", forceinline=inline)(function)
+            return numba.njit(nogil=True, cache=True, error_model="numpy", forceinline=inline)(function)
         finally:
-            numba.config.CACHE_DIR = before
-        return compiled  # type: ignore[no-any-return]
-
-    def kernel(function: Function) -> Function:
-        """Compile `function` on its first call and keep the machine code on disk."""
-        return _compile(function, inline=False)
-
-    def inner(function: Function) -> Function:
-        """The same for the innermost helpers: they become part of their callers.
-
-        A call that hands over ten arrays copies some seventy words, as much work as a short row.
-        """
-        return _compile(function, inline=True)
+            _CONFIG.CACHE_DIR = before
 
     @structref.register
-    class _HandleType(types.StructRef):  # type: ignore[misc]
+    class _HandleType(types.StructRef):
         def preprocess_fields(self, fields: Any) -> Any:
-            return tuple((name, types.unliteral(kind)) for name, kind in fields)
+            unliteral: Any = types.unliteral
+            return tuple((name, unliteral(kind)) for name, kind in fields)
 
-    class Handle(structref.StructRefProxy):  # type: ignore[misc, no-redef]
+    class Handle(structref.StructRefProxy):  # type: ignore[no-redef]
         """A tuple of arrays behind one pointer: a call then unpacks one argument, not twenty (1 us instead of 4)."""
 
-        def __new__(cls, parts: tuple[Any, ...]) -> "Handle":
-            return structref.StructRefProxy.__new__(cls, parts)  # type: ignore[no-any-return]
+        def __new__(cls, parts: tuple[Any, ...]) -> Any:
+            new: Any = structref.StructRefProxy.__new__
+            return new(cls, parts)
 
-    structref.define_proxy(Handle, _HandleType, ["parts"])
+    _define: Any = structref.define_proxy
+    _define(Handle, _HandleType, ["parts"])
 
-    @kernel
-    def make_handle(parts: tuple[Any, ...]) -> Handle:  # type: ignore[misc]
-        """Put a learner's parameters, state and buffers behind one handle."""
-        return Handle(parts)
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on its first call and keep the machine code on disk."""
+    return cast(Function, _compile(function, inline=False))
+
+
+def inner(function: Function) -> Function:
+    """The same for the innermost helpers: they become part of their callers.
+
+    A call that hands over ten arrays copies some seventy words, as much work as a short row.
+    """
+    return cast(Function, _compile(function, inline=True))
+
+
+@kernel
+def make_handle(parts: tuple[Any, ...]) -> Handle:
+    """Put a learner's parameters, state and buffers behind one handle."""
+    return Handle(parts)

@@ -81,6 +81,7 @@ class Model:
         trace = _NO_TRACE if trace is None else trace
         if len(trace) and trace.shape != (len(stream), len(TRACE)):
             raise ValueError(f"trace has shape {trace.shape}, expected {(len(stream), len(TRACE))}")
+        trace[:] = 0.0
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         tasks = self.vocabulary.tasks.after(proposal.tasks)
         self._reserve(tasks, self.vocabulary.features.after(proposal.features))
@@ -271,7 +272,7 @@ class _Single:
     def __init__(self, learner: Learner, state: Any, room: int) -> None:
         batch = single_batch(max(room, 16))
         self.room = len(batch.indices)
-        self.indices, self.values = memoryview(batch.indices).cast("B"), memoryview(batch.values).cast("B")
+        self.indices, self.values = batch.indices.data.cast("B"), batch.values.data.cast("B")
         self.batch = batch
         self.scores = np.zeros(1)
         self.trace = np.zeros((1, len(TRACE)))
@@ -286,12 +287,12 @@ def _packer(kind: str, count: int) -> Any:
 def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:
     if tasks is None:
         return []
-    if isinstance(tasks, int) and not isinstance(tasks, bool):
+    if isinstance(tasks, str | bool):
+        raise ValueError(f"tasks={tasks!r} must be a number or a list of names")
+    if isinstance(tasks, int):
         if tasks < 1:
             raise ValueError(f"tasks={tasks} must be at least 1")
         return list(range(tasks))
-    if isinstance(tasks, str):
-        raise ValueError(f"tasks={tasks!r} must be a number or a list of names")
     names = [plain(name, "tasks: name") for name in tasks]
     if len(set(names)) != len(names):
         raise ValueError("tasks names a task twice")

@@ -185,7 +185,7 @@ def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
         for j in range(d):
             value = X[i, j]
             if not math.isfinite(value):
-                return i * d + j
+                return int(i * d + j)
             if value != 0.0:
                 indices[used] = j
                 values[used] = value

@@ -105,7 +105,8 @@ class Tally:
     def errors(self) -> Floats:
         """Error per task: share of mistakes, or mean absolute deviation; NaN before the first event."""
         column = MISTAKES if self.target == "binary" else ABSOLUTE
-        return _ratio(self.live[:, column], self.live[:, EVENTS])
+        errors: Floats = _ratio(self.live[:, column], self.live[:, EVENTS])
+        return errors
 
     @property
     def f1(self) -> Floats:

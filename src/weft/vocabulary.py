@@ -4,7 +4,7 @@ Both kinds of names may be new at any time. Encoding proposes the new ones; they
 has been accepted, so that a refused batch leaves no trace.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,8 @@ class Vocabulary:
 
 def _batch(stream: Stream, rows: Rows, labels: Floats, task_slots: Ints | None) -> Batch:
     task = stream.task_codes if task_slots is None else task_slots[stream.task_codes]
-    contiguous = [np.ascontiguousarray(a) for a in (task, labels, stream.row, rows.indptr, rows.indices, rows.values)]
-    return Batch(*contiguous, np.ascontiguousarray(stream.rounds))
+    parts: list[Any] = [task, labels, stream.row, rows.indptr, rows.indices, rows.values, stream.rounds]
+    return Batch(*map(np.ascontiguousarray, parts))
 
 
 def _with_slots(rows: Rows, slots: Ints) -> Rows:

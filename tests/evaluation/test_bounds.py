@@ -15,9 +15,7 @@ LOSSES = ("hinge", "epsilon-insensitive", "uniclass")
 
 def record(algorithm, seed=1, loss="hinge", **parameters):
     X, y, task, rounds, U = oracle.problem(seed, rounds=12, loss=loss)
-    return bounds.record(
-        weft.Model(algorithm, loss=loss, **parameters), weft.Stream(X, y, task, rounds=rounds)
-    ), U
+    return bounds.record(weft.Model(algorithm, loss=loss, **parameters), weft.Stream(X, y, task, rounds=rounds)), U
 
 
 def by_hand(loss, X, y, slot, W, epsilon):
@@ -47,8 +45,7 @@ def test_every_side_by_hand(loss):
         expected = {name: oracle.run(name, X, y, task, rounds, norm=norm, C=C, loss=loss, epsilon=0.3)[2]
                     for name in ("finite-horizon", "infinite-horizon", "implicit")}  # fmt: skip
         runs = {
-            name: bounds.record(weft.Model(name, norm=norm, C=C, loss=loss, epsilon=0.3), stream)
-            for name in expected
+            name: bounds.record(weft.Model(name, norm=norm, C=C, loss=loss, epsilon=0.3), stream) for name in expected
         }
         for name, run in runs.items():
             l, tau, n2, _ = expected[name].T
@@ -88,9 +85,7 @@ def test_the_corollaries_by_hand():
     run = bounds.record(weft.Model("infinite-horizon", norm="l1", R=2.0), stream)
     bound = bounds.corollary7(run, U)
     np.testing.assert_allclose(bound.right, 2 * np.cumsum(star) + 16 * (U**2).sum(), rtol=1e-12)
-    np.testing.assert_allclose(
-        bound.left, np.cumsum(np.minimum(run.global_loss, run.global_loss**2)), rtol=1e-12
-    )
+    np.testing.assert_allclose(bound.left, np.cumsum(np.minimum(run.global_loss, run.global_loss**2)), rtol=1e-12)
 
 
 def test_a_bound_holds_up_to_rounding():
@@ -141,9 +136,7 @@ def test_a_row_longer_than_r_voids_theorem6():
     X, y = np.array([[1.0], [3.0]]), np.array([1.0, -1.0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run = bounds.record(
-            weft.Model("infinite-horizon", norm="l1", R=1.0, C=0.5), weft.Stream(X, y, ["a", "a"])
-        )
+        run = bounds.record(weft.Model("infinite-horizon", norm="l1", R=1.0, C=0.5), weft.Stream(X, y, ["a", "a"]))
     with pytest.raises(ValueError, match="row of length 3 where R = 1"):
         bounds.theorem6(run, [[0.0]])
 

@@ -10,21 +10,14 @@ def test_errors_by_definition():
     rng = np.random.default_rng(0)
     scores, y = rng.integers(-1, 2, 60).astype(float), rng.choice([-1.0, 0.0, 1.0, np.nan], 60)
     bounds = np.array([0, 1, 5, 6, 20, 40, 60])
-    for t, (one, most) in enumerate(
-        zip(one_error(scores, y, bounds, 25), inf_error(scores, y, bounds), strict=True)
-    ):
-        e = [
-            bool(scores[i] * y[i] <= 0) and y[i] != 0 and not np.isnan(y[i])
-            for i in range(bounds[t], bounds[t + 1])
-        ]
+    for t, (one, most) in enumerate(zip(one_error(scores, y, bounds, 25), inf_error(scores, y, bounds), strict=True)):
+        e = [bool(scores[i] * y[i] <= 0) and y[i] != 0 and not np.isnan(y[i]) for i in range(bounds[t], bounds[t + 1])]
         assert one == sum(e) / 25
         assert most == max(e)
 
 
 def test_a_zero_score_is_an_error_of_either_label_and_a_dormant_row_is_none():
-    np.testing.assert_array_equal(
-        one_error([0.0, 0.0, 0.0, 0.0], [1, -1, 0, np.nan], [0, 1, 2, 3, 4], 1), [1, 1, 0, 0]
-    )
+    np.testing.assert_array_equal(one_error([0.0, 0.0, 0.0, 0.0], [1, -1, 0, np.nan], [0, 1, 2, 3, 4], 1), [1, 1, 0, 0])
     np.testing.assert_array_equal(inf_error([0.0, 0.0, 0.0], [1, 0, np.nan], [0, 1, 3]), [1, 0])
 
 

@@ -53,9 +53,7 @@ def test_with_one_task_the_implicit_update_is_pa_i(norm, loss, seed, C):
     X, y, task, rounds, _ = oracle.problem(seed, tasks=1, rounds=12, loss=loss)
     model, scores, _ = learn("implicit", X, y, task, rounds, norm=norm, C=C, loss=loss)
     single = weft.Model("pa", variant="pa-i", C=C, loss=loss)
-    np.testing.assert_allclose(
-        scores, single.learn(weft.Stream(X, y, task, rounds=rounds)), rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(scores, single.learn(weft.Stream(X, y, task, rounds=rounds)), rtol=0, atol=1e-9)
     np.testing.assert_allclose(model.weights(), single.weights(), rtol=0, atol=1e-9)
 
 
@@ -92,9 +90,7 @@ def test_the_linear_kernel_is_the_primal_form(algorithm, norm, loss, seed):
     X, y, task, rounds, _ = oracle.problem(seed, rounds=8, loss=loss)
     for parameters in ({"C": 0.2}, {}):
         _, primal, trace = learn(algorithm, X, y, task, rounds, norm=norm, loss=loss, **parameters)
-        _, dual, again = learn(
-            algorithm, X, y, task, rounds, norm=norm, loss=loss, kernel="linear", **parameters
-        )
+        _, dual, again = learn(algorithm, X, y, task, rounds, norm=norm, loss=loss, kernel="linear", **parameters)
         size = max(1.0, np.abs(primal).max())
         np.testing.assert_allclose(dual, primal, rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(again[:, [0, 2, 3]], trace[:, [0, 2, 3]], rtol=0, atol=1e-9 * size)
@@ -193,9 +189,7 @@ def test_a_round_without_loss_changes_nothing(algorithm, norm, seed):
     if np.abs(s).min() == 0:
         return
     before = model.weights()
-    model.learn(
-        weft.Stream(2 * rows / np.abs(s)[:, None], np.sign(s), names, rounds=np.zeros(len(names), int))
-    )
+    model.learn(weft.Stream(2 * rows / np.abs(s)[:, None], np.sign(s), names, rounds=np.zeros(len(names), int)))
     np.testing.assert_array_equal(model.weights(), before)
 
 
@@ -287,9 +281,7 @@ def test_corollary_7_for_every_prefix(algorithm, norm, loss, seed):
     X = X if loss == "uniclass" else X * min(1.0, 11.9 / np.sqrt((X**2).sum(axis=1).max()))
     if loss == "hinge":
         y[y == 0] = 1.0
-    run = bounds.record(
-        weft.Model(algorithm, norm=norm, R=R, loss=loss), weft.Stream(X, y, task, rounds=rounds)
-    )
+    run = bounds.record(weft.Model(algorithm, norm=norm, R=R, loss=loss), weft.Stream(X, y, task, rounds=rounds))
     for comparator in comparators(X, y, task, loss, U):
         bound = bounds.corollary7(run, comparator)
         assert len(bound.left) == 16

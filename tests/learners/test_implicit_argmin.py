@@ -80,11 +80,7 @@ def test_the_update_is_the_argmin(norm, loss):
             X = rng.normal(size=(TASKS, FEATURES)) * 10 ** rng.uniform(-0.5, 0.5, size=(TASKS, 1))
             if t == 1 and seed == 2 and loss != "uniclass":
                 X[2] = 0.0
-            y = (
-                rng.normal(size=TASKS)
-                if loss == "epsilon-insensitive"
-                else rng.choice([-1.0, 1.0], size=TASKS)
-            )
+            y = rng.normal(size=TASKS) if loss == "epsilon-insensitive" else rng.choice([-1.0, 1.0], size=TASKS)
             model.learn(weft.Stream(X, None if loss == "uniclass" else y, tasks, rounds=[t] * TASKS))
             found = model.weights()
 

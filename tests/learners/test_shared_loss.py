@@ -104,9 +104,7 @@ def test_ties_go_to_the_lowest_task(algorithm, norm):
     X = np.repeat(rng.integers(-1, 2, size=(rounds, 3)), tasks, axis=0).astype(float)
     y = np.repeat(rng.choice([-1.0, 1.0], size=rounds), tasks)
     task, at = [f"task {j}" for j in range(tasks)] * rounds, np.repeat(np.arange(rounds), tasks)
-    parameters = (
-        {"norm": norm, "C": 0.25} if algorithm == "finite-horizon" else {"norm": norm, "C": 2.0**-6, "R": 2.0}
-    )
+    parameters = {"norm": norm, "C": 0.25} if algorithm == "finite-horizon" else {"norm": norm, "C": 2.0**-6, "R": 2.0}
     model, scores, trace = learn(algorithm, X, y, task, at, **parameters)
     expected, W, steps = oracle.run(algorithm, X, y, task, at, **parameters)
     np.testing.assert_array_equal(scores, expected)

@@ -233,9 +233,7 @@ def _two_balls(l, n2, q1, c1, q2, c2):
     k, c, m = len(l), min(c1, c2), l.max()
     a, b = n2 * c / m, l / m  # in s = tau/c
 
-    constraints = [
-        (-np.eye(k), None, np.zeros(k))
-    ]  # (linear rows, q, bound): rows s - bound, or sum s^q - bound
+    constraints = [(-np.eye(k), None, np.zeros(k))]  # (linear rows, q, bound): rows s - bound, or sum s^q - bound
     for q, radius in ((q1, c1 / c), (q2, c2 / c)):
         if q == INF:
             constraints.append((np.eye(k), None, np.full(k, radius)))
@@ -459,9 +457,7 @@ def problem(seed, *, tasks=4, features=3, rounds=20, loss="hinge", absent=0.25, 
                 x[:] = 0.0
             x[np.abs(x) < 0.2] = 0.0
             noise = rng.normal() * 0.5
-            label = (
-                U[j] @ x + noise if loss == "epsilon-insensitive" else 1.0 if U[j] @ x + noise >= 0 else -1.0
-            )
+            label = U[j] @ x + noise if loss == "epsilon-insensitive" else 1.0 if U[j] @ x + noise >= 0 else -1.0
             if t == rounds // 2 or (t > 0 and rng.random() < marked):
                 label = math.nan if loss == "epsilon-insensitive" else 0.0
             X.append(x)

@@ -208,9 +208,7 @@ def _C(run: Run) -> float:
     if len(used) == 0:
         raise ValueError("No row of this run led to an update, so there is no C to bound it with.")
     if used.min() < used.max():
-        raise ValueError(
-            f"The theorems need one C for all rounds, and this run used {used.min()} to {used.max()}."
-        )
+        raise ValueError(f"The theorems need one C for all rounds, and this run used {used.min()} to {used.max()}.")
     return float(used[0])
 
 
@@ -245,9 +243,7 @@ def _comparator(run: Run, comparator: ArrayLike) -> Floats:
     W = np.asarray(comparator, dtype=np.float64)
     shape = (int(run.task.max(initial=-1)) + 1, run.stream.X.shape[1])
     if W.shape != shape:
-        raise ValueError(
-            f"The comparator has shape {W.shape}; it needs {shape}, one row per task as model.weights()."
-        )
+        raise ValueError(f"The comparator has shape {W.shape}; it needs {shape}, one row per task as model.weights().")
     return W
 
 

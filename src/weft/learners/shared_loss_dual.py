@@ -1,4 +1,6 @@
-"""The shared-loss skeleton in kernel form: every task keeps the rows that moved it (Dekel, Long and Singer 2007, Sec. 1).
+"""The shared-loss skeleton in kernel form: every task keeps the rows that moved it.
+
+Dekel, Long and Singer (2007) note in Sec. 1 that all their algorithms have one:
 
     w_j = sum_s tau_s,j d_s,j K(x_s,j, .)          n_j^2 = K(x, x)
 
@@ -123,13 +125,13 @@ def _fits(state: Support, batch: Batch, lo: int, hi: int) -> bool:
     nonzeros = state.used[NONZERO]
     for i in range(lo, hi):
         nonzeros += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
-    return state.used[SUPPORT] + hi - lo <= state.owner.shape[0] and nonzeros <= state.values.shape[0]
+    return bool(state.used[SUPPORT] + hi - lo <= len(state.owner) and nonzeros <= len(state.values))
 
 
 @kernel
 def _store_row(state: Support, batch: Batch, row: int) -> int:
     """Copy a row behind the others; returns where it begins."""
-    first = state.used[NONZERO]
+    first = int(state.used[NONZERO])
     for e in range(batch.indptr[row], batch.indptr[row + 1]):
         state.indices[state.used[NONZERO]] = batch.indices[e]
         state.values[state.used[NONZERO]] = batch.values[e]

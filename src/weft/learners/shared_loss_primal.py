@@ -4,6 +4,7 @@ The table of weights is feature-major: when all tasks of a round see the same ro
 the weights of one feature lie side by side and a round costs O(tasks x non-zeros) with no jumps.
 """
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def _distance(weights: Floats, width: int, task: int, indices: Ints, values: Flo
             gap += values[e]
             e += 1
         total += gap * gap
-    return np.sqrt(total)
+    return math.sqrt(total)
 
 
 @kernel

@@ -81,7 +81,8 @@ def _arrays(listing: list[Any], rest: memoryview) -> dict[str, Array]:
 def _described(item: Any) -> tuple[str, str, tuple[int, ...]]:
     if isinstance(item, dict):
         name, kind, shape = item.get("name"), item.get("type"), item.get("shape")
-        if isinstance(name, str) and kind in _TYPES and isinstance(shape, list) and len(shape) <= _MOST_DIMENSIONS:
-            if all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape):
-                return name, kind, tuple(shape)
+        sizes = shape if isinstance(shape, list) and len(shape) <= _MOST_DIMENSIONS else [-1]
+        whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in sizes)
+        if isinstance(name, str) and kind in ("<f8", "<i8") and whole:
+            return name, kind, tuple(sizes)
     raise FileError("the header describes an array that weft does not know")
