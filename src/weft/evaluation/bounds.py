@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from weft.geometry.norms import parse
+from weft.learner import TRACE
 from weft.model import Model
 from weft.stream import Stream
 
@@ -61,6 +62,7 @@ class Run(NamedTuple):
     stream: Stream
     y: Floats
     task: NDArray[np.int64]
+    tasks: int
     scores: Floats
     loss: Floats
     tau: Floats
@@ -78,9 +80,9 @@ def record(model: Model, stream: Stream) -> Run:
     learner: Any = model.learner
     if learner.name not in SHARED_LOSS:
         raise ValueError(f"The bounds are about {', '.join(SHARED_LOSS)}; {learner.name} has others or none.")
-    if len(model.tasks) > 0:
+    if model.tally.total["events"] > 0:
         raise ValueError("The bounds are about a run from zero weights: record it with a fresh model.")
-    trace = np.zeros((len(stream), 4))
+    trace = np.zeros((len(stream), len(TRACE)))
     scores = model.learn(stream, trace=trace)
     slot = {name: at for at, name in enumerate(model.tasks)}
     return Run(
@@ -90,6 +92,7 @@ def record(model: Model, stream: Stream) -> Run:
         stream=stream,
         y=stream.labels(learner.target),
         task=np.array([slot[name] for name in stream.task_names], dtype=np.int64)[stream.task_codes],
+        tasks=len(model.tasks),
         scores=scores,
         loss=trace[:, 0].copy(),
         tau=trace[:, 1].copy(),
@@ -184,7 +187,7 @@ def theorem9(run: Run, comparator: ArrayLike) -> Bound:
     return Bound(np.append(whole.left, prefixes.left), np.append(whole.right, prefixes.right))
 
 
-# ---------------------------------------------------------------------------------------- measured quantities
+# --- measured quantities ---
 
 
 def _per_round(run: Run, losses: Floats) -> Floats:
@@ -241,7 +244,7 @@ def _comparator(run: Run, comparator: ArrayLike) -> Floats:
     if run.learner.kernel is not None:
         raise ValueError("The kernel form has no weights to compare with: record the primal form.")
     W = np.asarray(comparator, dtype=np.float64)
-    shape = (int(run.task.max(initial=-1)) + 1, run.stream.X.shape[1])
+    shape = (run.tasks, run.stream.X.shape[1])
     if W.shape != shape:
         raise ValueError(f"The comparator has shape {W.shape}; it needs {shape}, one row per task as model.weights().")
     return W

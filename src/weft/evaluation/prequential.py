@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from weft.batch import Floats, Ints
+from weft.evaluation.rounds import auc
 from weft.learner import Learner, Target
 from weft.model import Model
 from weft.stream import Stream
@@ -155,22 +156,7 @@ def run(setting: Setting, entry: Entry, seed: int | None) -> Run:
     is_labelled = ~np.isnan(y)
     y, scores = y[is_labelled], scores[is_labelled]
     if setting.with_auc:
-        metrics["auc"] = pooled_auc(scores, y)
+        metrics["auc"] = auc(scores, y)
     deviation = ((scores >= 0.0) != (y > 0.0)).astype(np.float64) if is_binary else np.abs(y - scores)
     curve = np.cumsum(deviation)[setting.curve_events - 1] / setting.curve_events
     return Run(metrics, sums, curve)
-
-
-def pooled_auc(scores: Floats, y: Floats) -> float:
-    """The share of (positive, negative) pairs in the right order, ties counting half; NaN without such pairs.
-
-    >>> pooled_auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([-1.0, -1.0, 1.0, 1.0]))
-    0.875
-    """
-    _, rank, count = np.unique(scores, return_inverse=True, return_counts=True)
-    mean_rank = np.cumsum(count) - (count - 1) / 2.0
-    positive = y > 0.0
-    p, n = int(positive.sum()), int((~positive).sum())
-    if p == 0 or n == 0:
-        return float("nan")
-    return float((mean_rank[rank[positive]].sum() - p * (p + 1) / 2.0) / (p * n))
