@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import weft
-from weft.evaluation import Comparison, compare, prequential
+from weft.evaluation import Comparison, compare
 from weft.learners.catalogue import build
 
 LEARNERS = ["perceptron", ("perceptron", {"pooled": True}), "pa", ("implicit", {"norm": "linf", "C": 0.5})]
@@ -309,9 +309,6 @@ def test_progress_is_shown_on_a_terminal_only(stream, capsys, monkeypatch):
         monkeypatch.setattr(sys, "stderr", screen)
         compare(stream, ["pa"], shuffles=2, progress=wanted)
         assert ("comparing" in screen.getvalue()) == wanted
-
-
-def test_auc_of_small_cases():
 
 
 def test_the_public_names():
