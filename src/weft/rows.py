@@ -44,7 +44,8 @@ def read_rows(X: Any) -> Rows:
         names = [plain(name, "column") for name in X.columns]
         if len(set(names)) != len(names):
             raise ValueError("X has two columns of one name; rename or drop one")
-        return _from_dense(X.to_numpy())._replace(features=names)
+        data = _from_dense(X.to_numpy())
+        return Rows(data.indptr, data.indices, data.values, names)
     if isinstance(X, Mapping):
         raise ValueError("X is one dict; give a list of rows, or use learn_one and predict_one for a single event")
     if not hasattr(X, "__array__") and isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping):
@@ -144,7 +145,7 @@ def tidy(rows: Rows) -> Rows:
             raise ValueError(f"row {row}: feature {name!r} is not finite; {REMEDY}")
         raise ValueError(f"row {row}: feature {name!r} stands twice; add its values up or drop one")
     used = rows.indptr[-1]
-    return rows._replace(indices=rows.indices[:used], values=rows.values[:used])
+    return Rows(rows.indptr, rows.indices[:used], rows.values[:used], rows.features)
 
 
 def scalar_label(y: Any) -> float:
