@@ -1,5 +1,6 @@
 """Which learners the contracts are held against: every one of the catalogue by its name alone, and further settings."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,3 +64,8 @@ SETTINGS = [
     for entry in weft.catalogue()
     for parameters in [{}, *FURTHER.get(entry.name, [])]
 ]
+
+
+def short(value: Any) -> str:
+    """A test's name for a value: the same in every process."""
+    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-f]+", "", str(value)))[:24]

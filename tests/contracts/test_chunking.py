@@ -66,7 +66,9 @@ def test_single_events_and_streams_mixed(setting, layout):
             found += model.learn(piece.stream()).tolist()
         else:
             for x, y, task in zip(piece.table(), piece.labels, piece.tasks, strict=True):
-                known = set(x) <= set(model.features)  # predict drops the others, which kernels and distances feel
+                known = set(x) <= set(
+                    model.features
+                )  # predict drops the others, which kernels and distances feel
                 prior = model.predict_one(x, task)
                 found.append(model.learn_one(x, None if setting.target == "point" else y, task))
                 assert found[-1] == prior or not known
