@@ -54,12 +54,7 @@ class Events:
         """A stream made from the raw data alone."""
         if self.form == "shared":
             k = len(set(self.tasks))
-            labels = (
-                np.zeros((len(self.rows) // k, k))
-                if self.target == "point"
-                else np.reshape(self.labels, (-1, k))
-            )
-            return weft.Stream.shared(self.table()[::k], labels, self.tasks[:k])
+            return weft.Stream.shared(self.table()[::k], np.reshape(self.labels, (-1, k)), self.tasks[:k])
         y = None if self.target == "point" and self.kind == "single" else self.labels
         return weft.Stream(self.table(), y, list(self.tasks), None if self.kind == "single" else self.rounds)
 
