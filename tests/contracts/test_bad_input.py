@@ -447,7 +447,9 @@ def _wrong_values():
             optional = "None" in parameter.allowed
             for value in [NAN, INF, -INF, -1, -0.5, 1j, b"x", [], {}, object(), "no such thing", "", 10**400, np.ones(2),
                           None]:  # fmt: skip
-                if not (value is None and optional) and not (isinstance(value, dict) and "dict" in parameter.allowed):
+                if not (value is None and optional) and not (
+                    isinstance(value, dict) and "dict" in parameter.allowed
+                ):
                     yield pytest.param(
                         entry.name, parameter, value, id=f"{entry.name}-{parameter.name}-{short(value)}"
                     )

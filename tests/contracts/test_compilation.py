@@ -43,13 +43,22 @@ def feed(setting, model):
               [{f"f{j}": v for j, v in enumerate(x)} for x in X], X.astype(object)]  # fmt: skip
     for at, table in enumerate(tables):
         kind = (np.float64, np.float32)[at % 2]
-        model.learn(weft.Stream(table, y.astype(kind), tasks, rounds.astype((np.int64, np.int32, np.uint8)[at % 3])))
+        model.learn(
+            weft.Stream(table, y.astype(kind), tasks, rounds.astype((np.int64, np.int32, np.uint8)[at % 3]))
+        )
         model.score(table, tasks)
     first = X[:, 0].astype(np.int64)
     model.learn(weft.Stream(X, np.where(first >= 0, 1, -1), np.arange(len(X), dtype=np.uint16)))
     model.learn(weft.Stream(X, np.ones(len(X), np.int8), np.arange(len(X))), trace=np.zeros((len(X), 4)))
     model.learn(weft.Stream.shared(X[:5], np.ones((5, 2), np.float32), ["ann", "bob"]))
-    for x in (X[1], X[1].tolist(), sparse.csr_array(X[1:2]), {"f0": 1, "f1": True, "f2": np.float32(2)}, {"f0": 1.0}, {}):
+    for x in (
+        X[1],
+        X[1].tolist(),
+        sparse.csr_array(X[1:2]),
+        {"f0": 1, "f1": True, "f2": np.float32(2)},
+        {"f0": 1.0},
+        {},
+    ):
         for label in (1, 1.0, np.int64(-1), np.float32(1)):
             model.learn_one(x, None if setting.target == "point" else label, "ann")
             model.predict_one(x, "ann")
@@ -111,7 +120,12 @@ def test_the_cache_folder_is_named_after_the_helpers(tmp_path, monkeypatch):
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(jit, "__file__", str(copy / "jit.py"))
     seen = {jit._digest()}
-    helpers = [copy / "batch.py", copy / "pairs.py", copy / "jit.py", *sorted((copy / "geometry").glob("*.py"))]
+    helpers = [
+        copy / "batch.py",
+        copy / "pairs.py",
+        copy / "jit.py",
+        *sorted((copy / "geometry").glob("*.py")),
+    ]
     assert len(helpers) > 8
     for helper in helpers:
         helper.write_text(helper.read_text() + "\n# edited\n")
@@ -123,9 +137,13 @@ def test_the_cache_folder_is_named_after_the_helpers(tmp_path, monkeypatch):
 
 def _kernels(tree):
     for node in tree.body:
-        inner = [*getattr(node, "body", []), *getattr(node, "orelse", [])] if isinstance(node, ast.If) else [node]
+        inner = (
+            [*getattr(node, "body", []), *getattr(node, "orelse", [])] if isinstance(node, ast.If) else [node]
+        )
         for found in inner:
-            if isinstance(found, ast.FunctionDef) and any(getattr(d, "id", "") == "kernel" for d in found.decorator_list):
+            if isinstance(found, ast.FunctionDef) and any(
+                getattr(d, "id", "") == "kernel" for d in found.decorator_list
+            ):
                 yield found
 
 
@@ -142,8 +160,16 @@ def test_kernels_use_nothing_that_the_digest_does_not_see():
                 homes |= {alias.asname or alias.name: file for alias in node.names}
         for function in _kernels(tree):
             words = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-            words |= {node.value for node in ast.walk(function) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-            outside += [(path.name, function.name, word) for word in words if word in homes and homes[word] not in seen]
+            words |= {
+                node.value
+                for node in ast.walk(function)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
+            outside += [
+                (path.name, function.name, word)
+                for word in words
+                if word in homes and homes[word] not in seen
+            ]
     assert outside == []
 
 

@@ -59,7 +59,9 @@ def test_columns_beyond_the_known_ones_are_dropped(setting, soon_hashed):
     expected = model.score(X, tasks)
     assert np.array_equal(model.score(wide, tasks), expected)
     assert np.array_equal(model.score(sparse.csr_array(wide), tasks), expected)
-    assert np.array_equal(model.score(X[:, :2], tasks), model.score(np.hstack([X[:, :2], 0 * X[:, 2:]]), tasks))
+    assert np.array_equal(
+        model.score(X[:, :2], tasks), model.score(np.hstack([X[:, :2], 0 * X[:, 2:]]), tasks)
+    )
 
 
 def test_an_unknown_task_reads_what_a_fresh_one_would(setting, layout):
@@ -106,7 +108,9 @@ def test_inputs_are_not_changed_and_not_kept(setting, kind):
         if kind == "unsorted":
             bounds = zip(table.indptr[:-1], table.indptr[1:], strict=True)
             order = np.concatenate([np.arange(a, b)[::-1] for a, b in bounds])
-            table = sparse.csr_array((table.data[order], table.indices[order], table.indptr), shape=table.shape)
+            table = sparse.csr_array(
+                (table.data[order], table.indices[order], table.indptr), shape=table.shape
+            )
             table.data[0] = 0.0  # an explicit zero
         parts = [table.data, table.indices, table.indptr]
     parts += [y, rounds, task]
@@ -165,7 +169,16 @@ def test_what_is_handed_out_is_a_copy(setting, soon_hashed):
     model, events = learned(setting)
     before = model.to_bytes()
     tally = model.tally
-    handed = [tally.counts, tally.events, tally.mistakes, tally.losses, tally.errors, tally.f1, tally.live, model.relations()]
+    handed = [
+        tally.counts,
+        tally.events,
+        tally.mistakes,
+        tally.losses,
+        tally.errors,
+        tally.f1,
+        tally.live,
+        model.relations(),
+    ]
     handed.append(model.score(events.table(), "ann"))
     if not setting.keeps_rows:
         handed.append(model.weights())

@@ -88,7 +88,9 @@ def test_a_round_is_scored_before_any_of_it_is_learned(setting, soon_hashed):
     events = make_events(setting.target, "rounds", "dense", seed=46)
     model = setting.model()
     width = events.table().shape[1]
-    model.learn_one(np.zeros(width), None if setting.target == "point" else 1.0, "first")  # all columns are known
+    model.learn_one(
+        np.zeros(width), None if setting.target == "point" else 1.0, "first"
+    )  # all columns are known
     sizes = set()
     for piece in events.cut(range(events.n_rounds + 1)):
         expected = model.score(piece.table(), list(piece.tasks))
@@ -124,7 +126,9 @@ def test_a_round_without_loss_changes_no_weights(setting, soon_hashed):
     # The learner does move where it loses, so the law is not empty.
     x = np.full(X.shape[1], 10.0)
     score = model.score([x], [names[0]])[0]
-    model.learn_one(x, {"binary": -1.0 if score >= 0 else 1.0, "real": score + 5.0}.get(setting.target), names[0])
+    model.learn_one(
+        x, {"binary": -1.0 if score >= 0 else 1.0, "real": score + 5.0}.get(setting.target), names[0]
+    )
     moved = model.support() if setting.keeps_rows else model.weights()
     assert after != moved if setting.keeps_rows else not np.array_equal(after, moved)
 
@@ -144,7 +148,9 @@ def losses(model, scores, labels):
 def test_the_tally_counts_the_issued_scores(setting, kind, form, soon_hashed):
     events = make_events(setting.target, kind, form, seed=48)
     model = setting.model()
-    scores = np.concatenate([model.learn(piece.stream()) for piece in events.cut([0, 5, 6, 20, events.n_rounds])])
+    scores = np.concatenate(
+        [model.learn(piece.stream()) for piece in events.cut([0, 5, 6, 20, events.n_rounds])]
+    )
     expected = np.zeros((len(model.tasks), len(COLUMNS)))
     labels = np.array(events.labels)
     found = losses(model, scores, labels)
