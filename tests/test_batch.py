@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from batches import batch_of
 
+from batches import batch_of
 from weft.batch import empty_batch, longest_row, set_single, shares_row, single_batch, squared_norm
 
 

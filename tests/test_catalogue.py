@@ -5,9 +5,9 @@ import random
 from dataclasses import FrozenInstanceError, fields
 
 import pytest
-from contracts.settings import FURTHER, SETTINGS
 
 import weft
+from contracts.settings import FURTHER, SETTINGS
 from weft.geometry import kernels, norms
 from weft.learners.catalogue import LEARNERS, SPECIAL_CASES, build, from_json, to_json
 

@@ -5,11 +5,11 @@ import os
 
 import numpy as np
 import pytest
-from contracts.settings import SETTINGS
-from contracts.streams import make_events
 from scipy import sparse
 
 import weft
+from contracts.settings import SETTINGS
+from contracts.streams import make_events
 from weft.learner import TRACE
 from weft.learners.passive_aggressive import PassiveAggressive
 
@@ -98,7 +98,6 @@ def test_rows_of_every_kind_in_single_events(setting):
         "array": list(X),
         "list": X.tolist(),
         "tuple": [tuple(x) for x in X],
-        "float32": [x for x in X],
         "csr": [sparse.csr_array(x[None]) for x in X],
         "csr_matrix": [sparse.csr_matrix(x[None]) for x in X],
         "vector": [sparse.coo_array(x) for x in X],
@@ -121,7 +120,7 @@ def test_rows_of_every_kind_in_single_events(setting):
 
 
 def test_single_events_grow_everything():
-    """Ever more features per event, tasks and pairs: buffers and states are made again, and nothing is lost."""
+    """Ever more features, tasks and pairs: buffers and states are made again, and nothing is lost."""
     single, bulk = weft.Model("perceptron"), weft.Model("perceptron")
     rows = [{f"f{(7 * i + j) % 997}": 1.0 + j for j in range(1 + i)} for i in range(120)]
     tasks, labels = [f"t{i % 37}" for i in range(120)], [1 if i % 3 else -1 for i in range(120)]

@@ -62,8 +62,15 @@ def test_names_first_columns_later():
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("a", "a"), (np.str_("a"), "a"), (3, 3), (np.int8(3), 3), (np.uint64(2**64 - 1), 2**64 - 1), (("a", np.int64(1)), ("a", 1))],
-)  # fmt: skip
+    [
+        ("a", "a"),
+        (np.str_("a"), "a"),
+        (3, 3),
+        (np.int8(3), 3),
+        (np.uint64(2**64 - 1), 2**64 - 1),
+        (("a", np.int64(1)), ("a", 1)),
+    ],
+)
 def test_plain(name, expected):
     found = plain(name, "task")
     assert found == expected

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from batches import batch_of, event
 
+from batches import batch_of, event
 from weft import pairs
 
 KEYS = {

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from batches import batch_of, event
 
+from batches import batch_of, event
 from weft import pairs
 from weft.state import NONZERO, SUPPORT, Plan, Sizes, live, reserve, restore, sizes_for
 
@@ -25,8 +25,16 @@ class Toy(NamedTuple):
 
 
 def plan_of(task_major, always_dense=False, check=None):
-    axes = {"weights": ("pair",), "moments": ("pair", 3), "per_task": ("task",), "grid": ("task", "feature"),
-            "owner": ("support",), "kept": ("nonzero",), "used": (2,), "scalars": (4,)}  # fmt: skip
+    axes = {
+        "weights": ("pair",),
+        "moments": ("pair", 3),
+        "per_task": ("task",),
+        "grid": ("task", "feature"),
+        "owner": ("support",),
+        "kept": ("nonzero",),
+        "used": (2,),
+        "scalars": (4,),
+    }
     return Plan(
         axes=axes, names={"owner": "task"}, task_major=task_major, always_dense=always_dense, check=check
     )
@@ -34,8 +42,17 @@ def plan_of(task_major, always_dense=False, check=None):
 
 def blank(plan):
     index = pairs.dense(0, 1) if plan.task_major else pairs.dense(1, 0)
-    return Toy(index, np.zeros(0), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(0),
-               np.zeros(2, np.int64), np.arange(4.0))  # fmt: skip
+    return Toy(
+        index,
+        np.zeros(0),
+        np.zeros((0, 3)),
+        np.zeros(0),
+        np.zeros((0, 0)),
+        np.zeros(0, np.int64),
+        np.zeros(0),
+        np.zeros(2, np.int64),
+        np.arange(4.0),
+    )
 
 
 def place(state, task, feature):

@@ -1,10 +1,12 @@
 """Streams: taking, cutting, shuffling, sharing rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from contracts.streams import make_events
 from scipy import sparse
 
+from contracts.streams import make_events
 from weft import Stream
 from weft.stream import read_tasks
 
@@ -29,7 +31,7 @@ def test_cutting_and_joining(kind, form):
     stream = make_events("binary", kind, form, seed=1).stream()
     edges = [0, 1, 7, 7, 20, stream.n_rounds]
     joined = []
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         piece = stream.cut(a, b)
         assert piece.n_rounds == b - a
         assert list(dict.fromkeys(piece.tasks)) == piece.task_names  # slots do not depend on the cut
@@ -107,12 +109,23 @@ def test_rounds_are_runs():
 
 @pytest.mark.parametrize(
     ("task", "names"),
-    [(["b", "a", "b"], ["b", "a"]), (np.array(["b", "a", "b"]), ["b", "a"]), (np.array([7, -2, 7]), [7, -2]),
-     (np.array([2**62, -(2**62), 2**62]), [2**62, -(2**62)]), (np.array([5, 3, 5], np.uint8), [5, 3]), ("ann", ["ann"]), (4, [4]),
-     (np.int64(4), [4]), ([("a", 1), "a", ("a", 1)], [("a", 1), "a"]), (("x", "y", "x"), ["x", "y"]), (range(3), [0, 1, 2]),
-     (np.array(["b", 3, "b"], object), ["b", 3]), ([np.int64(2), 2, "2"], [2, "2"])],
+    [
+        (["b", "a", "b"], ["b", "a"]),
+        (np.array(["b", "a", "b"]), ["b", "a"]),
+        (np.array([7, -2, 7]), [7, -2]),
+        (np.array([2**62, -(2**62), 2**62]), [2**62, -(2**62)]),
+        (np.array([5, 3, 5], np.uint8), [5, 3]),
+        ("ann", ["ann"]),
+        (4, [4]),
+        (np.int64(4), [4]),
+        ([("a", 1), "a", ("a", 1)], [("a", 1), "a"]),
+        (("x", "y", "x"), ["x", "y"]),
+        (range(3), [0, 1, 2]),
+        (np.array(["b", 3, "b"], object), ["b", 3]),
+        ([np.int64(2), 2, "2"], [2, "2"]),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_task_names(task, names):
     codes, found = read_tasks(task, 3)
     assert found == names

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from batches import batch_of
 
+from batches import batch_of
 from weft.geometry.losses import CODES
 from weft.names import Names
 from weft.tally import COLUMNS, Tally
@@ -26,8 +26,15 @@ def test_classification():
         "binary", "hinge", [0, 0, 0, 0, 1, 1], [1, 1, -1, -1, 1, np.nan], [0.5, -0.5, 0.0, -3.0, 2.0, 9.0]
     )
     assert dict(zip(COLUMNS, tally.live[0].tolist(), strict=True)) == {
-        "events": 4, "mistakes": 2, "loss": 0.5 + 1.5 + 1.0, "true_positive": 1, "false_positive": 1, "false_negative": 1,
-        "absolute": 0, "squared": 0}  # fmt: skip
+        "events": 4,
+        "mistakes": 2,
+        "loss": 0.5 + 1.5 + 1.0,
+        "true_positive": 1,
+        "false_positive": 1,
+        "false_negative": 1,
+        "absolute": 0,
+        "squared": 0,
+    }
     assert tally.counts.tolist() == [4, 1, 0]
     assert tally.errors.tolist()[:2] == [0.5, 0.0]
     assert math.isnan(tally.errors[2])
@@ -83,7 +90,7 @@ def test_reading():
     assert tally.tasks == ["ann", "bob", "eve"]
     assert [row["task"] for row in tally.rows()] == tally.tasks
     assert repr(tally) == "Tally(3 tasks, 1 events, error 0.0000)"
-    with pytest.raises(KeyError, match="'nobody'.*'ann'"):
+    with pytest.raises(KeyError, match=r"'nobody'.*'ann'"):
         tally["nobody"]
     empty = Tally(Names(), "real")
     assert empty.total["events"] == 0

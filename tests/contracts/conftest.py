@@ -1,8 +1,8 @@
 """Every contract runs over every setting of every learner."""
 
 import pytest
-from contracts.settings import SETTINGS
 
+from contracts.settings import SETTINGS
 from weft import pairs
 
 

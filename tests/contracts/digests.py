@@ -3,10 +3,9 @@
 import hashlib
 import json
 
+import weft
 from contracts.settings import SETTINGS, Setting
 from contracts.streams import VARIETIES, make_events
-
-import weft
 from weft import jit, pairs
 
 

@@ -1,4 +1,4 @@
-"""Which learners the contracts are held against: every one of the catalogue by its name alone, and further settings."""
+"""What the contracts are held against: every learner by its name alone, and further settings of some."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,6 +1,7 @@
 """Random events of every kind of target, as raw data from which streams can be built whole or in pieces."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -60,11 +61,11 @@ class Events:
 
     def cut(self, edges) -> list["Events"]:
         """Pieces between neighbouring edges, as raw data."""
-        return [self.piece(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+        return [self.piece(a, b) for a, b in pairwise(edges) if b > a]
 
 
 def make_events(target: str, kind: str, form: str, seed: int = 0, rounds: int = 36) -> Events:
-    """Events in which tasks and features turn up in mid-stream, with rows of zeros and, in rounds, dormant rows."""
+    """Events in which tasks and features turn up late, with rows of zeros and, in rounds, dormant ones."""
     rng = np.random.default_rng((seed, KINDS.index(kind), ("binary", "real", "point").index(target)))
     names = ["ann", 7, ("team", 1), "bob", ("a", ("b", 2)), -3, "", "eve", 0]
     truth = rng.normal(size=(len(names), 14)) + rng.normal(size=14)

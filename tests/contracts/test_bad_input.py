@@ -1,4 +1,4 @@
-"""What cannot be learned from is refused: a ValueError that says what is wrong, where, and what to do; and no trace."""
+"""What cannot be learned is refused: a ValueError that says what, where, and what to do; and no trace."""
 
 import math
 from collections.abc import Callable
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contracts.settings import Setting, short
-from contracts.streams import make_events
 from scipy import sparse
 
 import weft
+from contracts.settings import Setting, short
+from contracts.streams import make_events
 from weft.learners.catalogue import LEARNERS
 
 NAN, INF = float("nan"), float("inf")
@@ -43,7 +43,7 @@ def label_of(setting):
     return None if setting.target == "point" else 1.0
 
 
-# --- rows ----------------------------------------------------------------------------------------------------------
+# --- rows ---------------------------------------------------------------------------------------------------
 
 BAD_VALUES = [
     NAN,
@@ -78,11 +78,11 @@ def test_a_value_in_a_dict(value, features, task):
 
 def test_a_value_in_a_dict_for_every_learner(setting):
     model, y = settled(setting), label_of(setting)
+    labels = None if y is None else [y, y]
     for bad in ({"a": NAN}, {"a": INF, "c": 1.0}, {"a": "x"}, {"c": None}):
         for task in ("ann", "eve"):
             refuses(model, lambda bad=bad, task=task: model.learn_one(bad, y, task))
             refuses(model, lambda bad=bad, task=task: model.predict_one(bad, task))
-            labels = None if y is None else [y, y]
             refuses(
                 model, lambda bad=bad, task=task: model.learn(weft.Stream([{"new": 1.0}, bad], labels, task))
             )
@@ -202,17 +202,45 @@ def test_no_table(case):
     refuses(model, lambda: weft.Stream.shared(X, [[1, 1], [1, 1]], ["ann", "new"]))
 
 
-@pytest.mark.parametrize("case", ["ragged", "ragged inside", "dict among lists", "list among dicts", "None among rows",
-                                  "text among rows", "texts", "text array"])  # fmt: skip
+@pytest.mark.parametrize(
+    "case",
+    [
+        "ragged",
+        "ragged inside",
+        "dict among lists",
+        "list among dicts",
+        "None among rows",
+        "text among rows",
+        "texts",
+        "text array",
+    ],
+)
 def test_no_table_names_the_row(case):
     model = settled(Setting("pa"))
     row = "row 0" if case in ("texts", "text array") else "row 1"
     refuses(model, lambda: model.learn(weft.Stream(WRONG_TABLES[case], [1, 1], ["ann", "new"])), row)
 
 
-@pytest.mark.parametrize("x", [None, 5, "ab", 1.5, np.ones((1, 2)), np.ones((2, 2)), [[1.0, 2.0]], [1.0, None], ["a"],
-                               sparse.csr_array(np.ones((2, 2))), {1.0: 1.0}, object(), [], {"a": "b"}],
-                         ids=short)  # fmt: skip
+@pytest.mark.parametrize(
+    "x",
+    [
+        None,
+        5,
+        "ab",
+        1.5,
+        np.ones((1, 2)),
+        np.ones((2, 2)),
+        [[1.0, 2.0]],
+        [1.0, None],
+        ["a"],
+        sparse.csr_array(np.ones((2, 2))),
+        {1.0: 1.0},
+        object(),
+        [],
+        {"a": "b"},
+    ],
+    ids=short,
+)
 def test_no_row(x):
     model = settled(Setting("pa"))
     if isinstance(x, list) and not x:  # a row without columns is a row
@@ -223,7 +251,7 @@ def test_no_row(x):
     refuses(model, lambda: model.learn_one(x, 1, "new"))
 
 
-# --- labels --------------------------------------------------------------------------------------------------------
+# --- labels -------------------------------------------------------------------------------------------------
 
 NO_LABELS = [
     "1",
@@ -286,7 +314,7 @@ def test_a_label_that_is_no_class(y, setting):
         refuses(
             model, lambda: model.learn(weft.Stream([[1.0]] * 2, [1, y], ["new", "ann"], **rounds)), "row 1"
         )
-    return None
+    return
 
 
 def test_no_labels_at_all(setting):
@@ -298,9 +326,24 @@ def test_no_labels_at_all(setting):
         refuses(model, lambda: model.learn_one([1.0], None, "ann"), "label")
 
 
-@pytest.mark.parametrize("y", [5, "ab", object(), [[1], [1]], np.ones((2, 1)), [1], [1, 1, 1], [], [1, [1]], (1 for _ in "ab"),
-                               {1.0, -1.0}, {1: 1, -1: 1}],
-                         ids=short)  # fmt: skip
+@pytest.mark.parametrize(
+    "y",
+    [
+        5,
+        "ab",
+        object(),
+        [[1], [1]],
+        np.ones((2, 1)),
+        [1],
+        [1, 1, 1],
+        [],
+        [1, [1]],
+        (1 for _ in "ab"),
+        {1.0, -1.0},
+        {1: 1, -1: 1},
+    ],
+    ids=short,
+)
 def test_labels_of_another_shape(y):
     model = settled(Setting("pa"))
     refuses(model, lambda: model.learn(weft.Stream([[1.0], [2.0]], y, "new")))
@@ -313,9 +356,25 @@ def test_labels_of_another_length_say_both():
     assert "2" in message
 
 
-@pytest.mark.parametrize("Y", [None, 5, [[1, 1]], [[1], [1]], [1, 1], [["a", "b"]] * 2, [[1, object()]] * 2, [[1, INF]] * 2,
-                               [[1, None]] * 2, [[1, 2]] * 2, [[1, 1], [1]], np.ones((2, 2, 1)), np.ones((2, 2), bool)],
-                         ids=short)  # fmt: skip
+@pytest.mark.parametrize(
+    "Y",
+    [
+        None,
+        5,
+        [[1, 1]],
+        [[1], [1]],
+        [1, 1],
+        [["a", "b"]] * 2,
+        [[1, object()]] * 2,
+        [[1, INF]] * 2,
+        [[1, None]] * 2,
+        [[1, 2]] * 2,
+        [[1, 1], [1]],
+        np.ones((2, 2, 1)),
+        np.ones((2, 2), bool),
+    ],
+    ids=short,
+)
 def test_shared_labels(Y):
     model = settled(Setting("pa"))
     refuses(model, lambda: model.learn(weft.Stream.shared([[1.0], [2.0]], Y, ["ann", "new"])))
@@ -339,16 +398,35 @@ def test_shared_tasks(tasks):
     refuses(settled(Setting("pa")), lambda: weft.Stream.shared([[1.0], [2.0]], [[1, 1], [1, 1]], tasks))
 
 
-# --- tasks and rounds ----------------------------------------------------------------------------------------------
+# --- tasks and rounds ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "task",
-    [None, True, 1.5, object(), ["ann"], ["ann"] * 3, [], [None, "ann"], ["ann", True], [True, False], np.array([True, False]),
-     np.array([1.0, 2.0]), np.array([["ann"], ["bob"]]), ["ann", ["bob"]], ["ann", {"bob"}], [b"ann", b"bob"], np.array([b"a", b"b"]),
-     [("ann", 1.5), "bob"], np.array(5), ["ann", float("nan")]],
+    [
+        None,
+        True,
+        1.5,
+        object(),
+        ["ann"],
+        ["ann"] * 3,
+        [],
+        [None, "ann"],
+        ["ann", True],
+        [True, False],
+        np.array([True, False]),
+        np.array([1.0, 2.0]),
+        np.array([["ann"], ["bob"]]),
+        ["ann", ["bob"]],
+        ["ann", {"bob"}],
+        [b"ann", b"bob"],
+        np.array([b"a", b"b"]),
+        [("ann", 1.5), "bob"],
+        np.array(5),
+        ["ann", float("nan")],
+    ],
     ids=short,
-)  # fmt: skip
+)
 def test_tasks(task):
     model = settled(Setting("pa"))
     refuses(model, lambda: model.learn(weft.Stream([[1.0], [2.0]], [1, 1], task)), "task")
@@ -374,9 +452,21 @@ def test_tasks_that_are_large_whole_numbers():
 
 @pytest.mark.parametrize(
     "rounds",
-    [5, "ab", object(), [0], [0, 0, 1, 1], [0.0, 0.0, 1.0], [True, True, False], [None] * 3, [[0], [0], [1]], ["a", "a", "b"], []],
+    [
+        5,
+        "ab",
+        object(),
+        [0],
+        [0, 0, 1, 1],
+        [0.0, 0.0, 1.0],
+        [True, True, False],
+        [None] * 3,
+        [[0], [0], [1]],
+        ["a", "a", "b"],
+        [],
+    ],
     ids=short,
-)  # fmt: skip
+)
 def test_rounds(rounds):
     model = settled(Setting("pa"))
     tasks = ["ann", "bob", "new"]
@@ -390,7 +480,7 @@ def test_rounds_that_come_back_and_tasks_twice_in_one(setting):
     refuses(model, lambda: learn(["a", "b", "a"], [3, 3, 3]), "0", "2", "'a'", "twice")
 
 
-# --- calls ---------------------------------------------------------------------------------------------------------
+# --- calls --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -403,9 +493,19 @@ def test_what_is_no_stream(stream, setting):
     refuses(model, lambda: model.learn(stream), "Stream")
 
 
-@pytest.mark.parametrize("trace", [np.zeros((2, 4)), np.zeros((3, 3)), np.zeros(3), [[0.0] * 4] * 3, np.zeros((3, 4), int),
-                                   np.zeros((4, 3)).T, 5],
-                         ids=["rows", "columns", "flat", "list", "whole", "transposed", "number"])  # fmt: skip
+@pytest.mark.parametrize(
+    "trace",
+    [
+        np.zeros((2, 4)),
+        np.zeros((3, 3)),
+        np.zeros(3),
+        [[0.0] * 4] * 3,
+        np.zeros((3, 4), int),
+        np.zeros((4, 3)).T,
+        5,
+    ],
+    ids=["rows", "columns", "flat", "list", "whole", "transposed", "number"],
+)
 def test_traces(trace):
     model = settled(Setting("pa"))
     refuses(model, lambda: model.learn(weft.Stream([[1.0]] * 3, [1, 1, 1], "new"), trace=trace), "trace")
@@ -445,8 +545,23 @@ def _wrong_values():
     for entry in weft.catalogue():
         for parameter in entry.parameters:
             optional = "None" in parameter.allowed
-            for value in [NAN, INF, -INF, -1, -0.5, 1j, b"x", [], {}, object(), "no such thing", "", 10**400, np.ones(2),
-                          None]:  # fmt: skip
+            for value in [
+                NAN,
+                INF,
+                -INF,
+                -1,
+                -0.5,
+                1j,
+                b"x",
+                [],
+                {},
+                object(),
+                "no such thing",
+                "",
+                10**400,
+                np.ones(2),
+                None,
+            ]:
                 if not (value is None and optional) and not (
                     isinstance(value, dict) and "dict" in parameter.allowed
                 ):
@@ -463,16 +578,63 @@ def test_wrong_values(name, parameter, value):
     assert parameter.allowed in str(caught.value)
 
 
-@pytest.mark.parametrize("norm", ["l0", "l0.5", "l-1", "lnan", "0-max", "0.5-max", "inf-max", "k(1,2)", "k(1,2,0)", "k(0,2,1)", "k(1,2,inf)",
-                                  "l", "max", "l1.2.3", "l1e999-max", 2, None, True, "L 2 x", ("l2",)], ids=short)  # fmt: skip
+@pytest.mark.parametrize(
+    "norm",
+    [
+        "l0",
+        "l0.5",
+        "l-1",
+        "lnan",
+        "0-max",
+        "0.5-max",
+        "inf-max",
+        "k(1,2)",
+        "k(1,2,0)",
+        "k(0,2,1)",
+        "k(1,2,inf)",
+        "l",
+        "max",
+        "l1.2.3",
+        "l1e999-max",
+        2,
+        None,
+        True,
+        "L 2 x",
+        ("l2",),
+    ],
+    ids=short,
+)
 def test_norms(norm):
     with pytest.raises(ValueError, match=r"norm=.*3-max"):
         weft.Model("implicit", norm=norm)
 
 
-KERNELS = ["rbf", "", 5, True, [], ("linear",), {"name": "rbf"}, {"name": []}, {"name": None}, {"degree": 0}, {"degree": 1.5},
-           {"degree": True}, {"degree": 10**30}, {"gamma": 0}, {"gamma": -1}, {"gamma": NAN}, {"gamma": "1"}, {"gamma": 10**400},
-           {"coef0": -1}, {"coef0": INF}, {"normalize": 1}, {"sigma": 1.0}, {1: 2}, {"name": "poly", "degree": None}]  # fmt: skip
+KERNELS = [
+    "rbf",
+    "",
+    5,
+    True,
+    [],
+    ("linear",),
+    {"name": "rbf"},
+    {"name": []},
+    {"name": None},
+    {"degree": 0},
+    {"degree": 1.5},
+    {"degree": True},
+    {"degree": 10**30},
+    {"gamma": 0},
+    {"gamma": -1},
+    {"gamma": NAN},
+    {"gamma": "1"},
+    {"gamma": 10**400},
+    {"coef0": -1},
+    {"coef0": INF},
+    {"normalize": 1},
+    {"sigma": 1.0},
+    {1: 2},
+    {"name": "poly", "degree": None},
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=short)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contracts.streams import make_events
 from scipy import sparse
 
 import weft
+from contracts.streams import make_events
 from weft import jit
 
 SOURCE = Path(weft.__file__).parent
@@ -38,9 +38,21 @@ def feed(setting, model):
     X, y, rounds, tasks = events.table(), np.array(events.labels), np.array(events.rounds), list(events.tasks)
     read_only = X.copy()
     read_only.flags.writeable = False
-    tables = [X, X.astype(np.float32), np.asfortranarray(X), X.astype(np.int32), X > 0, read_only, np.repeat(X, 2, 1)[:, ::2],
-              sparse.csr_array(X), sparse.csc_array(X.astype(np.float32)), sparse.coo_array(X), X.tolist(),
-              [{f"f{j}": v for j, v in enumerate(x)} for x in X], X.astype(object)]  # fmt: skip
+    tables = [
+        X,
+        X.astype(np.float32),
+        np.asfortranarray(X),
+        X.astype(np.int32),
+        X > 0,
+        read_only,
+        np.repeat(X, 2, 1)[:, ::2],
+        sparse.csr_array(X),
+        sparse.csc_array(X.astype(np.float32)),
+        sparse.coo_array(X),
+        X.tolist(),
+        [{f"f{j}": v for j, v in enumerate(x)} for x in X],
+        X.astype(object),
+    ]
     for at, table in enumerate(tables):
         kind = (np.float64, np.float32)[at % 2]
         model.learn(
@@ -65,7 +77,7 @@ def feed(setting, model):
 
 
 def test_one_signature_per_kernel(setting, soon_hashed):
-    """Helpers may have more, for literals inside other kernels; what Python calls has one, or it is compiled again."""
+    """Helpers may have more, for literals in other kernels; what Python calls has one, or compiles again."""
     feed(setting, setting.model())
     feed(setting, setting.model(tasks=["ann", "bob"]))
     helpers = ("weft.geometry.", "weft.batch.", "weft.pairs.", "weft.jit.")
@@ -83,7 +95,7 @@ def test_every_learner_has_kernels_of_its_own(setting):
     assert any("learn" in name.split(".")[-1] for name in compiled)
 
 
-# --- imports -------------------------------------------------------------------------------------------------------
+# --- imports ------------------------------------------------------------------------------------------------
 
 
 def run(code, **environment):
@@ -112,7 +124,7 @@ def test_the_public_names():
         weft.no_such_name  # noqa: B018
 
 
-# --- the cache -----------------------------------------------------------------------------------------------------
+# --- the cache ----------------------------------------------------------------------------------------------
 
 
 def test_the_cache_folder_is_named_after_the_helpers(tmp_path, monkeypatch):
@@ -148,7 +160,7 @@ def _kernels(tree):
 
 
 def test_kernels_use_nothing_that_the_digest_does_not_see():
-    """A constant or a tuple from another file is compiled in; Numba does not notice when that file is edited."""
+    """Constants and tuples of another file are compiled in; Numba does not notice when that file is edited."""
     seen = {path.relative_to(SOURCE).as_posix() for path in jit._shared_sources()}
     outside = []
     for path in sorted(SOURCE.rglob("*.py")):

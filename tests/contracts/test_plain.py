@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from contracts.digests import digests
-from contracts.settings import SETTINGS
 
 import weft
+from contracts.digests import digests
+from contracts.settings import SETTINGS
 from weft import jit
 
 

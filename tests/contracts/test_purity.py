@@ -1,11 +1,11 @@
-"""Predicting changes nothing; inputs are neither changed nor kept; what is handed out is no window on the state."""
+"""Predicting changes nothing; inputs are neither changed nor kept; what is handed out is a copy."""
 
 import numpy as np
 import pytest
-from contracts.streams import FORMS, make_events
 from scipy import sparse
 
 import weft
+from contracts.streams import FORMS, make_events
 
 
 def learned(setting, form="named", seed=31, **more):
@@ -85,7 +85,7 @@ def test_scoring_before_the_first_event(setting, soon_hashed):
     assert model.to_bytes() == before
 
 
-# --- inputs --------------------------------------------------------------------------------------------------------
+# --- inputs -------------------------------------------------------------------------------------------------
 
 
 def copies(*arrays):
@@ -162,7 +162,7 @@ def test_read_only_inputs(setting):
     assert np.array_equal(found, setting.model().learn(events.stream()))
 
 
-# --- outputs -------------------------------------------------------------------------------------------------------
+# --- outputs ------------------------------------------------------------------------------------------------
 
 
 def test_what_is_handed_out_is_a_copy(setting, soon_hashed):

@@ -1,4 +1,4 @@
-"""A model survives its file bit for bit; a file that is damaged, foreign or invented is refused with a sentence."""
+"""A model survives its file bit for bit; a damaged, foreign or invented file is refused with a sentence."""
 
 import ast
 import hashlib
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contracts.streams import VARIETIES, make_events
 
 import weft
+from contracts.streams import VARIETIES, make_events
 from weft.store.codec import FileError, decode, encode
 
 
@@ -58,7 +58,7 @@ def test_the_whole_header_is_json(setting):
     assert all(array.dtype in (np.int64, np.float64) for array in arrays.values())
 
 
-# --- damage --------------------------------------------------------------------------------------------------------
+# --- damage -------------------------------------------------------------------------------------------------
 
 
 def refused(data):
@@ -98,10 +98,31 @@ def _npz():
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\n", b"weft", b"weft-model", b"weft-model" + b"\xff" * 60, b"{}", "täglich".encode(), _zip(), _npz(),
-     pickle.dumps({"weights": [0.0]})],
-    ids=["empty", "newline", "magic cut", "magic alone", "magic and noise", "json", "text", "zip", "npz", "pickle"],
-)  # fmt: skip
+    [
+        b"",
+        b"\n",
+        b"weft",
+        b"weft-model",
+        b"weft-model" + b"\xff" * 60,
+        b"{}",
+        "täglich".encode(),
+        _zip(),
+        _npz(),
+        pickle.dumps({"weights": [0.0]}),
+    ],
+    ids=[
+        "empty",
+        "newline",
+        "magic cut",
+        "magic alone",
+        "magic and noise",
+        "json",
+        "text",
+        "zip",
+        "npz",
+        "pickle",
+    ],
+)
 def test_foreign_files(data, tmp_path):
     path = tmp_path / "foreign.weft"
     path.write_bytes(data)
@@ -114,7 +135,7 @@ def test_a_missing_file(tmp_path):
         weft.load(tmp_path / "none.weft")
 
 
-# --- invented files: the checksum is right, the contents are not -------------------------------------------------
+# --- invented files: the checksum is right, the contents are not --------------------------------------------
 
 
 @pytest.mark.parametrize("number", [0, 2, 99, -1, "1", None, 1.5, [1], True])
@@ -159,11 +180,25 @@ def test_slots_out_of_range_and_pairs_twice(setting):
         refused(encode(header, {**arrays, "state.pairs": other}))
 
 
-NOT_NAMES = [None, 5, "abc", [], {}, {"names": []}, {"columns": 0}, {"columns": -1, "names": []},
-             {"columns": 1.0, "names": []}, {"columns": True, "names": []}, {"columns": 0, "names": [None]},
-             {"columns": 0, "names": [1.5]}, {"columns": 0, "names": [True]}, {"columns": 0, "names": [[]]},
-             {"columns": 0, "names": ["a", "a"]}, {"columns": 0, "names": [[1, [None]]]},
-             {"columns": 3, "names": [1]}]  # fmt: skip
+NOT_NAMES = [
+    None,
+    5,
+    "abc",
+    [],
+    {},
+    {"names": []},
+    {"columns": 0},
+    {"columns": -1, "names": []},
+    {"columns": 1.0, "names": []},
+    {"columns": True, "names": []},
+    {"columns": 0, "names": [None]},
+    {"columns": 0, "names": [1.5]},
+    {"columns": 0, "names": [True]},
+    {"columns": 0, "names": [[]]},
+    {"columns": 0, "names": ["a", "a"]},
+    {"columns": 0, "names": [[1, [None]]]},
+    {"columns": 3, "names": [1]},
+]
 
 
 @pytest.mark.parametrize("names", NOT_NAMES, ids=repr)
@@ -178,13 +213,25 @@ def test_names_that_are_none(names, which):
 
 @pytest.mark.parametrize(
     "learner",
-    [None, "perceptron", [], {}, {"name": "perceptron"}, {"name": "nobody", "parameters": {}},
-     {"name": None, "parameters": {}}, {"name": ["pa"], "parameters": {}}, {"name": "pa", "parameters": []},
-     {"name": "pa", "parameters": {"D": 1}}, {"name": "pa", "parameters": {"C": -1}},
-     {"name": "pa", "parameters": {"C": "1"}}, {"name": "implicit", "parameters": {"kernel": {"name": []}}},
-     {"name": "implicit", "parameters": {"norm": [2]}}, {"name": "pa", "parameters": {"C": 10**400}}],
+    [
+        None,
+        "perceptron",
+        [],
+        {},
+        {"name": "perceptron"},
+        {"name": "nobody", "parameters": {}},
+        {"name": None, "parameters": {}},
+        {"name": ["pa"], "parameters": {}},
+        {"name": "pa", "parameters": []},
+        {"name": "pa", "parameters": {"D": 1}},
+        {"name": "pa", "parameters": {"C": -1}},
+        {"name": "pa", "parameters": {"C": "1"}},
+        {"name": "implicit", "parameters": {"kernel": {"name": []}}},
+        {"name": "implicit", "parameters": {"norm": [2]}},
+        {"name": "pa", "parameters": {"C": 10**400}},
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_learners_that_are_none(learner):
     header, arrays = decode(weft.Model("perceptron").to_bytes())
     refused(encode({**header, "learner": learner}, arrays))
@@ -200,17 +247,31 @@ def _described(listing, blocks=b""):
 
 @pytest.mark.parametrize(
     "listing",
-    [None, {}, "x", [None], [[]], [{}], [{"name": 1, "type": "<f8", "shape": [0]}],
-     [{"name": "tally", "type": "<f4", "shape": [0]}], [{"name": "tally", "type": "|O", "shape": [0]}],
-     [{"name": "tally", "type": [], "shape": [0]}], [{"name": "tally", "type": "<f8", "shape": 0}],
-     [{"name": "tally", "type": "<f8", "shape": [-1]}], [{"name": "tally", "type": "<f8", "shape": [-1, -1]}],
-     [{"name": "tally", "type": "<f8", "shape": [1.0]}], [{"name": "tally", "type": "<f8", "shape": [True]}],
-     [{"name": "tally", "type": "<f8", "shape": [10**30]}], [{"name": "tally", "type": "<f8", "shape": [0, 10**30]}],
-     [{"name": "tally", "type": "<f8", "shape": [0, 2**62, 2**62]}],
-     [{"name": "tally", "type": "<f8", "shape": [0] * 40}], [{"name": "tally", "type": "<f8", "shape": [1]}],
-     [{"name": "tally", "type": "<f8", "shape": [0, 8]}] * 2],
+    [
+        None,
+        {},
+        "x",
+        [None],
+        [[]],
+        [{}],
+        [{"name": 1, "type": "<f8", "shape": [0]}],
+        [{"name": "tally", "type": "<f4", "shape": [0]}],
+        [{"name": "tally", "type": "|O", "shape": [0]}],
+        [{"name": "tally", "type": [], "shape": [0]}],
+        [{"name": "tally", "type": "<f8", "shape": 0}],
+        [{"name": "tally", "type": "<f8", "shape": [-1]}],
+        [{"name": "tally", "type": "<f8", "shape": [-1, -1]}],
+        [{"name": "tally", "type": "<f8", "shape": [1.0]}],
+        [{"name": "tally", "type": "<f8", "shape": [True]}],
+        [{"name": "tally", "type": "<f8", "shape": [10**30]}],
+        [{"name": "tally", "type": "<f8", "shape": [0, 10**30]}],
+        [{"name": "tally", "type": "<f8", "shape": [0, 2**62, 2**62]}],
+        [{"name": "tally", "type": "<f8", "shape": [0] * 40}],
+        [{"name": "tally", "type": "<f8", "shape": [1]}],
+        [{"name": "tally", "type": "<f8", "shape": [0, 8]}] * 2,
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_lists_of_arrays_that_are_none(listing):
     refused(_described(listing))
 
@@ -237,10 +298,31 @@ def test_more_columns_than_keys_can_tell_apart(columns):
     )
 
 
-# --- names ---------------------------------------------------------------------------------------------------------
+# --- names --------------------------------------------------------------------------------------------------
 
-NAMES = ["ann", "", "ünï", "日本", "a\0b", "\ud800", "\ud83d\ude00", "😀", 0, 7, -3, 2**63, -(2**80), ("a",), ("a", 1), (1, 2),
-         ("a", ("b", (3, ""))), ((("x",),),), ("1",), "1", 1]  # fmt: skip
+NAMES = [
+    "ann",
+    "",
+    "ünï",
+    "日本",
+    "a\0b",
+    "\ud800",
+    "\ud83d\ude00",
+    "😀",
+    0,
+    7,
+    -3,
+    2**63,
+    -(2**80),
+    ("a",),
+    ("a", 1),
+    (1, 2),
+    ("a", ("b", (3, ""))),
+    ((("x",),),),
+    ("1",),
+    "1",
+    1,
+]
 
 
 def test_names_survive(tmp_path):
@@ -301,7 +383,7 @@ def test_other_names_are_refused(name, seen):
         assert model.to_bytes() == before, what
 
 
-# --- files ---------------------------------------------------------------------------------------------------------
+# --- files --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("failing", ["replace", "fsync", "chmod"])
