@@ -5,8 +5,8 @@ zero, and a disk cache. With `WEFT_PLAIN=1` (or `NUMBA_DISABLE_JIT=1`) the decor
 so that every kernel can be stepped through in a debugger; tests hold both to the same bits.
 
 Numba notices a change in the file of a cached kernel, but not in the helpers that the kernel calls. The cache folder
-therefore carries a digest of all files whose functions are called from kernels elsewhere: this one, `batch`, `pairs`
-and `geometry`.
+therefore carries a digest of all files that hold what kernels elsewhere use: functions, constants, and tuples, whose
+fields a cached kernel would go on reading in their old order. A test looks for kernels that use anything else.
 """
 
 import hashlib
@@ -24,7 +24,8 @@ PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NU
 
 def _shared_sources() -> list[Path]:
     here = Path(__file__).parent
-    return [here / "jit.py", here / "batch.py", here / "pairs.py", *sorted((here / "geometry").glob("*.py"))]
+    names = ("jit", "batch", "pairs", "state", "learners/own_parts", "learners/shared_loss")
+    return [*(here / f"{name}.py" for name in names), *sorted((here / "geometry").glob("*.py"))]
 
 
 def _digest() -> str:

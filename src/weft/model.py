@@ -23,6 +23,7 @@ from weft.tally import Tally
 from weft.vocabulary import Vocabulary
 
 _NO_TRACE = np.zeros((0, len(TRACE)))
+_SIMPLE = frozenset((str, int))
 
 
 class SupportRow(NamedTuple):
@@ -52,6 +53,8 @@ class Model:
             built = build(learner, parameters)
         elif parameters:
             raise ValueError("parameters go with a learner's name; this learner is already built")
+        elif isinstance(learner, type) or not hasattr(learner, "init"):
+            raise ValueError(f"{learner!r} is no learner; give a name of weft.catalogue(), or a learner that is built")
         else:
             built = learner
         self._set(Parts(built, Vocabulary(Names(_declared(tasks))), built.init(), None))
@@ -78,9 +81,7 @@ class Model:
         bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
         """
         _expect_stream(stream)
-        trace = _NO_TRACE if trace is None else trace
-        if len(trace) and trace.shape != (len(stream), len(TRACE)):
-            raise ValueError(f"trace has shape {trace.shape}, expected {(len(stream), len(TRACE))}")
+        trace = _NO_TRACE if trace is None else _expect_trace(trace, len(stream))
         trace[:] = 0.0
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         tasks = self.vocabulary.tasks.after(proposal.tasks)
@@ -175,22 +176,30 @@ class Model:
 
     def _task_slot(self, task: Any) -> int:
         """A known task's slot, or -1: new tasks, and names that are none, go the long way."""
-        return self.vocabulary.tasks.slots.get(task, -1) if type(task) in (str, int, tuple) else -1
+        if type(task) is tuple:  # ("a", True) equals ("a", 1), but is no name
+            task = plain(task, "task")
+        elif type(task) not in _SIMPLE:
+            return -1
+        return self.vocabulary.tasks.slots.get(task, -1)
 
     def _label(self, y: Any) -> float:
         """A single event's label as the learner takes it."""
         target = self.learner.target
-        if target == "point":
-            return 0.0
-        if target == "real":
-            return scalar_label(y)
-        if y == 1 or y == -1:
+        if type(y) in (int, float) and target == "binary" and (y == 1 or y == -1):
             return float(y)
-        raise ValueError(f"label {y!r}; classification takes -1 and +1, regression needs a regression loss")
+        if target == "point" and y is None:
+            return 0.0
+        label = scalar_label(y)
+        if target == "binary" and abs(label) != 1.0:
+            raise ValueError(f"label {y!r}; classification takes -1 and +1, regression needs a regression loss")
+        return 0.0 if target == "point" else label
 
     def _fill(self, x: dict[Any, Any]) -> int:
         """Put a dict's features, all of them known, into the buffers; returns their number, -1 if one is unknown."""
         slots = self.vocabulary.features.slots
+        if not _SIMPLE.issuperset(map(type, x)):  # 1.0 and True equal 1, but are no names
+            for name in x:
+                plain(name, "feature name")
         try:
             indices = [slots[name] for name in x]
         except (KeyError, TypeError):
@@ -202,7 +211,7 @@ class Model:
         try:
             _packer("q", count)(single.indices, 0, *indices)
             _packer("d", count)(single.values, 0, *x.values())
-        except (struct.error, TypeError):
+        except (struct.error, TypeError, OverflowError):
             return -1
         return count
 
@@ -287,12 +296,12 @@ def _packer(kind: str, count: int) -> Any:
 def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:
     if tasks is None:
         return []
-    if isinstance(tasks, str | bool):
+    if isinstance(tasks, str | bool) or not (isinstance(tasks, int | np.integer) or hasattr(tasks, "__iter__")):
         raise ValueError(f"tasks={tasks!r} must be a number or a list of names")
-    if isinstance(tasks, int):
+    if isinstance(tasks, int | np.integer):
         if tasks < 1:
             raise ValueError(f"tasks={tasks} must be at least 1")
-        return list(range(tasks))
+        return list(range(int(tasks)))
     names = [plain(name, "tasks: name") for name in tasks]
     if len(set(names)) != len(names):
         raise ValueError("tasks names a task twice")
@@ -302,6 +311,17 @@ def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:
 def _expect_stream(stream: Any) -> None:
     if not isinstance(stream, Stream):
         raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
+
+
+def _expect_trace(trace: Any, rows: int) -> Floats:
+    shape = (rows, len(TRACE))
+    if not isinstance(trace, np.ndarray) or trace.dtype != np.float64 or trace.shape not in (shape, _NO_TRACE.shape):
+        raise ValueError(
+            f"trace is {type(trace).__name__} {np.shape(trace)}, expected a float64 array of shape {shape}"
+        )
+    if not (trace.flags.c_contiguous and trace.flags.writeable):
+        raise ValueError("trace must be C-contiguous and writable; make it with np.zeros")
+    return trace
 
 
 def _not_finite(x: Mapping[Any, Any], position: int) -> str:

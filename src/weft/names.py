@@ -12,6 +12,9 @@ from weft.batch import Ints
 
 Name = str | int | tuple[Any, ...]
 
+MOST_NAMES = 1 << 32
+"""Most features: a slot must fit its half of a (task, feature) key."""
+
 
 def plain(name: Any, what: str) -> Name:
     """The name as plain Python, or a ValueError that begins with `what`."""

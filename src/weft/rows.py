@@ -14,9 +14,10 @@ from scipy import sparse
 
 from weft.batch import Floats, Ints
 from weft.jit import kernel
-from weft.names import Name, plain
+from weft.names import MOST_NAMES, Name, plain
 
 REMEDY = "replace or drop it before learning"
+_TABLE = "give one row per example and one column per feature"
 
 
 class Rows(NamedTuple):
@@ -66,15 +67,15 @@ def as_table(x: Any) -> Any:
 def _from_dense(X: Any) -> Rows:
     if not hasattr(X, "__array__") and isinstance(X, Sequence):
         _refuse_ragged(X)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows within rows: say where
+        array = np.array([[_number(value, row, column) for column, value in enumerate(x)] for row, x in enumerate(X)])
     if array.ndim != 2:
-        raise ValueError(f"X has {array.ndim} dimension(s); give one row per example and one column per feature")
+        raise ValueError(f"X has {array.ndim} dimension(s); {_TABLE}")
     if array.dtype.kind not in "fiub":
-        if array.dtype.kind == "O":
-            array = _numbers(array)
-        else:
-            raise ValueError(f"X holds {array.dtype} values; features must be numbers")
-    array = np.ascontiguousarray(array, np.float64)
+        array = _numbers(np.asarray(X, object))
+    array = np.require(array, np.float64, "CAW")  # read-only input would compile again
     n, d = array.shape
     indptr, indices, values = np.empty(n + 1, np.int64), np.empty(n * d, np.int64), np.empty(n * d)
     bad = _compress(array, indptr, indices, values)
@@ -87,7 +88,7 @@ def _from_dense(X: Any) -> Rows:
 def _refuse_ragged(X: Sequence[Any]) -> None:
     width = None
     for row, x in enumerate(X):
-        if isinstance(x, str | bytes) or not hasattr(x, "__len__"):
+        if isinstance(x, str | bytes | Mapping) or not hasattr(x, "__len__"):
             raise ValueError(f"row {row}: {x!r} is not a row of numbers; X needs one row per example")
         if width is None:
             width = len(x)
@@ -100,19 +101,34 @@ def _refuse_ragged(X: Sequence[Any]) -> None:
 
 def _numbers(array: Any) -> Any:
     """An object array as floats; anything but real numbers is refused by its place."""
+    out = np.empty(array.shape)
     for row, column in np.ndindex(array.shape):
-        _number(array[row, column], row, column)
-    return array.astype(np.float64)
+        out[row, column] = _number(array[row, column], row, column)
+    return out
 
 
-def _number(value: Any, row: int, feature: Any) -> None:
+def _number(value: Any, row: int, feature: Any) -> float:
     if not isinstance(value, numbers.Real | np.bool_):
         raise ValueError(f"row {row}: feature {feature!r} is {value!r}; features must be numbers")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"row {row}: feature {feature!r} is too large a number; {REMEDY}") from None
 
 
 def _from_sparse(X: Any) -> Rows:
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimension(s); {_TABLE}")
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X holds {X.dtype} values; features must be numbers")
+    if X.shape[1] > MOST_NAMES:
+        raise ValueError(f"X has {X.shape[1]} columns; weft tells {MOST_NAMES} features apart, hash them to fewer")
+    if hasattr(X, "check_format"):  # SciPy trusts its arrays, and compiled code would follow them anywhere
+        X = type(X)(X)  # the check may tidy up: not in the caller's hands
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is a broken sparse matrix ({error}); build it again from its entries") from None
     csr = sparse.csr_array(X)
     rows = Rows(
         np.array(csr.indptr, np.int64),
@@ -136,19 +152,30 @@ def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
     indices: list[int] = []
     values: list[Any] = []
     lengths = np.zeros(len(X) + 1, np.int64)
+    kinds: set[type] = set()
     for row, x in enumerate(X):
         if not isinstance(x, Mapping):
             raise ValueError(f"row {row}: {x!r} is not a dict, but row 0 is; give all rows in one form")
+        kinds.update(map(type, x))
         indices += [codes[name] for name in x]
         values += x.values()
         lengths[row + 1] = len(x)
+    if not kinds <= {str, int}:  # 1, 1.0 and True are one key of a dict
+        for row, x in enumerate(X):
+            for name in x:
+                plain(name, f"row {row}: feature name")
     indptr = np.cumsum(lengths)
-    if not set(map(type, values)) <= {float, int, bool}:
-        for at, value in enumerate(values):
-            row = int(np.searchsorted(indptr, at, "right")) - 1
-            _number(value, row, list(codes)[indices[at]])
     names = [plain(name, "feature name") for name in codes]
-    return tidy(Rows(indptr, np.array(indices, np.int64), np.array(values, np.float64), names))
+    try:
+        data = np.array(values, np.float64) if set(map(type, values)) <= {float, int, bool} else None
+    except OverflowError:
+        data = None
+    if data is None:
+        rows = np.searchsorted(indptr, np.arange(len(values)), "right") - 1
+        data = np.array(
+            [_number(v, int(r), names[f]) for v, r, f in zip(values, rows, indices, strict=True)], np.float64
+        )
+    return tidy(Rows(indptr, np.array(indices, np.int64), data, names))
 
 
 def tidy(rows: Rows) -> Rows:
@@ -168,10 +195,13 @@ def tidy(rows: Rows) -> Rows:
 def scalar_label(y: Any) -> float:
     """One label as a float."""
     if isinstance(y, bool | np.bool_) or not isinstance(y, numbers.Real):
-        raise ValueError(f"label {y!r} is not a number")
-    value = float(y)
+        raise ValueError(f"label {y!r} is not a number; give a finite number")
+    try:
+        value = float(y)
+    except OverflowError:
+        raise ValueError("the label is too large a number; give a finite one") from None
     if not math.isfinite(value):
-        raise ValueError(f"label {y!r} is not finite")
+        raise ValueError(f"label {y!r} is not finite; give a finite number, or leave the event out")
     return value
 
 

@@ -1,5 +1,6 @@
 """Stream: rows, labels, tasks and rounds, checked once."""
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,8 +77,9 @@ class Stream:
         self.task_names = names
         self.rounds = bounds
         self.has_rounds = explicit
+        self._refuse(np.isinf(self.y), "labels must be finite")
         if not explicit and self.has_labels:
-            _refuse_at(np.isnan(self.y), self.y, "give a label, or leave the row out")
+            self._refuse(np.isnan(self.y), "give a label, or leave the row out")
 
     @classmethod
     def shared(cls, X: Any, Y: Any, tasks: Sequence[Name]) -> "Stream":
@@ -89,7 +91,9 @@ class Stream:
         [0, 0, 0]
         """
         data = read_rows(X)
-        Y = np.asarray(Y, np.float64)
+        if isinstance(tasks, str) or not hasattr(tasks, "__iter__"):
+            raise ValueError(f"tasks={tasks!r} must be a list of names, one per column of Y")
+        Y = _label_array(Y)
         names = [plain(name, "task name") for name in tasks]
         n, k = data.length, len(names)
         if n == 0 or k == 0:
@@ -99,7 +103,7 @@ class Stream:
         if len(set(names)) != k:
             raise ValueError("two columns of Y name the same task; give each column a name of its own")
         row, codes = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        return cls.of_parts(data, row, read_labels(Y.ravel(), n * k), codes, names, np.arange(0, n * k + 1, k), True)
+        return cls.of_parts(data, row, Y.ravel(), codes, names, np.arange(0, n * k + 1, k), True)
 
     def __len__(self) -> int:
         return len(self.row)
@@ -137,11 +141,22 @@ class Stream:
             return self.y
         y = np.where(self.y == 0.0, np.nan, self.y) if self.has_rounds else self.y
         remedy = "classification takes -1 and +1 (map 0/1 labels by 2 * y - 1), regression needs a regression loss"
-        _refuse_at(~((y == 1.0) | (y == -1.0) | np.isnan(y)), self.y, remedy)
+        self._refuse(~((y == 1.0) | (y == -1.0) | np.isnan(y)), remedy)
         return y
+
+    def _refuse(self, bad: Any, remedy: str) -> None:
+        """Refuse the first bad label by its place."""
+        if np.any(bad):
+            at = int(np.argmax(bad))
+            place = f"row {at}"
+            if len(self.data) < len(self):  # several tasks see one row
+                place = f"row {self.row[at]}, task {self.task_names[self.task_codes[at]]!r}"
+            raise ValueError(f"{place}: label {self.y[at]:g}; {remedy}")
 
     def cut(self, start: int, stop: int) -> "Stream":
         """The rounds start .. stop-1."""
+        if not 0 <= start <= stop <= self.n_rounds:
+            raise ValueError(f"cut({start}, {stop}) lies outside the {self.n_rounds} rounds of this stream")
         return self.take(np.arange(start, stop)) if stop - start != self.n_rounds else self
 
     def take(self, order: Ints) -> "Stream":
@@ -179,7 +194,7 @@ def read_tasks(task: Any, n: int) -> tuple[Ints, list[Name]]:
         array = np.asarray(task)
         if array.ndim != 1:
             raise ValueError(f"task has {array.ndim} dimensions; give one name per row")
-        if array.dtype.kind in "iu":
+        if array.dtype.kind in "iu" and not np.any(array > np.iinfo(np.int64).max):
             _same_length("task", len(array), n)
             return _integer_codes(array.astype(np.int64))
         task = array.tolist()
@@ -210,22 +225,33 @@ def read_labels(y: Any, n: int) -> Floats | None:
     """Labels as floats; NaN stays (a dormant task), infinity does not."""
     if y is None:
         return None
-    array = np.asarray(y)
-    if array.dtype.kind not in "fiub":
-        array = _object_labels(y)
-    if array.ndim != 1:
-        raise ValueError(f"y has {array.ndim} dimensions; give one label per row")
-    _same_length("y", len(array), n)
-    labels = array.astype(np.float64)
-    _refuse_at(np.isinf(labels), labels, "labels must be finite")
+    labels = _label_array(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y has {labels.ndim} dimensions; give one label per row")
+    _same_length("y", len(labels), n)
     return labels
 
 
-def _object_labels(y: Any) -> Any:
-    for row, label in enumerate(y):
-        if isinstance(label, bool) or not isinstance(label, int | float | np.integer | np.floating):
-            raise ValueError(f"row {row}: label {label!r} is not a number; weft.reductions takes labels of any kind")
-    return np.array([float(label) for label in y])
+def _label_array(y: Any) -> Floats:
+    """A new array of floats; what is not a number is refused by its row."""
+    try:
+        array = np.asarray(y)
+    except ValueError:  # lists of different lengths
+        array = np.array(list(y), object)
+    if array.ndim == 0:
+        raise ValueError(f"y is {y!r}; give one label per row")
+    if array.dtype.kind not in "fiu":
+        array = np.asarray(y, object) if array.dtype.kind != "O" else array
+        for place, label in np.ndenumerate(array):
+            if isinstance(label, bool | np.bool_) or not isinstance(label, numbers.Real):
+                raise ValueError(
+                    f"row {place[0]}: label {label!r} is not a number; classification takes -1 and +1 "
+                    "(map True/False by 2 * y - 1), weft.reductions takes labels of any kind"
+                )
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise ValueError("y holds a label that is too large a number; labels must be finite") from None
 
 
 def read_rounds(rounds: Any, n: int) -> Ints:
@@ -261,12 +287,6 @@ def _refuse_repeated_tasks(stream: Stream) -> None:
 def _same_length(what: str, found: int, expected: int) -> None:
     if found != expected:
         raise ValueError(f"{what} has {found} entries, X has {expected} rows; give one per row")
-
-
-def _refuse_at(bad: Any, labels: Floats, remedy: str) -> None:
-    if np.any(bad):
-        row = int(np.argmax(bad))
-        raise ValueError(f"row {row}: label {labels[row]:g}; {remedy}")
 
 
 @kernel

@@ -77,7 +77,7 @@ class Tally:
     @property
     def live(self) -> Floats:
         """The table's rows of known tasks."""
-        return self.table[: len(self._names)]
+        return self.table[: len(self._names)].copy()
 
     @property
     def tasks(self) -> list[Name]:

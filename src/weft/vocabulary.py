@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.names import Addition, Name, Names
+from weft.names import MOST_NAMES, Addition, Name, Names
 from weft.rows import Rows, tidy
 from weft.stream import Stream
 
@@ -69,7 +69,7 @@ def _with_slots(rows: Rows, slots: Ints) -> Rows:
 
 def names_as_json(names: Names) -> dict[str, object]:
     """For a file: strings, numbers, and lists for tuples."""
-    return {"columns": names.columns, "names": list(names)[names.columns :]}
+    return {"columns": names.columns, "names": [names[slot] for slot in range(names.columns, len(names))]}
 
 
 def names_from_json(data: object) -> Names:
@@ -77,10 +77,10 @@ def names_from_json(data: object) -> Names:
     if not isinstance(data, dict) or not isinstance(data.get("names"), list):
         raise ValueError("a list of names is missing")
     columns = data.get("columns")
-    if not isinstance(columns, int) or isinstance(columns, bool) or columns < 0:
-        raise ValueError("the number of columns is not a whole number")
+    if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= MOST_NAMES:
+        raise ValueError(f"the number of columns is not a whole number from 0 to {MOST_NAMES}")
     names = Names([_name(value) for value in data["names"]], columns)
-    if len(names.slots) != len(data["names"]):
+    if len(names.slots) != len(data["names"]) or any(type(n) is int and 0 <= n < columns for n in names.slots):
         raise ValueError("a name stands twice")
     return names
 

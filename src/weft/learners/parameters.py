@@ -116,7 +116,7 @@ def check(learner: Any) -> None:
         allowed, value = _allowed(entry), getattr(learner, entry.name)
         try:
             converted = allowed.convert(value)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:
             why = f": {error}" if str(error) else ""
             raise ValueError(f"{learner.name}: {entry.name}={value!r} must be {allowed.text}{why}") from None
         object.__setattr__(learner, entry.name, converted)

@@ -176,4 +176,4 @@ def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     bad = set_single(batch, task, label, count)
     if bad >= 0:
         return bad
-    return -1 if learn(hyper, state, batch, 0, scores, trace) == 1 else -2
+    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2

@@ -35,7 +35,9 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
             raise TypeError(f"array {name} has type {array.dtype}; only int64 and float64 can be stored")
         listing.append({"name": name, "type": kind, "shape": list(array.shape)})
         blocks.append(np.ascontiguousarray(array, _TYPES[kind]).tobytes())
-    head = json.dumps({**header, "arrays": listing}, ensure_ascii=False).encode()
+    head = json.dumps({**header, "arrays": listing}, ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )  # as `json.loads` decodes
     body = b"".join([MAGIC, len(head).to_bytes(8, "little"), head, *blocks])
     return body + hashlib.blake2b(body, digest_size=_DIGEST).digest()
 
@@ -67,11 +69,16 @@ def _arrays(listing: list[Any], rest: memoryview) -> dict[str, Array]:
     at = 0
     for item in listing:
         name, kind, shape = _described(item)
+        if name in arrays:
+            raise FileError(f"the header describes the array {name} twice")
         size = math.prod(shape) * 8
         if at + size > len(rest):
             raise FileError(f"the array {name} is longer than the file")
         flat = np.frombuffer(rest[at : at + size], _TYPES[kind]).astype(_TYPES[kind].newbyteorder("="))
-        arrays[name] = flat.reshape(shape)
+        try:
+            arrays[name] = flat.reshape(shape)
+        except (ValueError, OverflowError):
+            raise FileError(f"the array {name} has a shape that no array can have") from None
         at += size
     if at != len(rest):
         raise FileError("the file holds more than its arrays")

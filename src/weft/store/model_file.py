@@ -44,7 +44,7 @@ def pack_model(parts: Parts) -> bytes:
 def unpack_model(data: bytes) -> Parts:
     """The model in a file; FileError, with the reason, if there is none."""
     header, arrays = decode(data)
-    if header.get("format") != FORMAT:
+    if type(header.get("format")) is not int or header["format"] != FORMAT:
         raise FileError(
             f"the file has format {header.get('format')!r}, this weft reads format {FORMAT}; "
             "use the version of weft that wrote it"

@@ -1,0 +1,25 @@
+"""Every contract runs over every setting of every learner."""
+
+import pytest
+
+from contracts.settings import SETTINGS
+from weft import pairs
+
+
+def pytest_generate_tests(metafunc):
+    if "setting" in metafunc.fixturenames:
+        metafunc.parametrize("setting", SETTINGS, ids=str)
+
+
+@pytest.fixture
+def soon_hashed(monkeypatch):
+    """The table of weights is left for hashed pairs in mid-stream."""
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", 40)
+
+
+@pytest.fixture(params=["dense", "hashed"])
+def layout(request, monkeypatch):
+    """A table all the time, or a change to hashed pairs in mid-stream."""
+    limit = {"dense": 1 << 23, "hashed": 40}[request.param]
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
+    return request.param

@@ -1,0 +1,200 @@
+"""A kernel is compiled once, is found again on disk, and is not found when a helper of it was edited."""
+
+import ast
+import importlib
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import weft
+from contracts.streams import make_events
+from weft import jit
+
+SOURCE = Path(weft.__file__).parent
+
+
+def dispatchers():
+    """Every compiled function of weft by its full name."""
+    found = {}
+    for module in pkgutil.walk_packages([str(SOURCE)], "weft."):
+        if ".cli" not in module.name:
+            for value in vars(importlib.import_module(module.name)).values():
+                if hasattr(value, "signatures") and hasattr(value, "py_func"):
+                    found[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value
+    return found
+
+
+def feed(setting, model):
+    """Every way into a model, with arrays of every kind."""
+    events = make_events(setting.target, "rounds", "dense", seed=61)
+    X, y, rounds, tasks = events.table(), np.array(events.labels), np.array(events.rounds), list(events.tasks)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    tables = [
+        X,
+        X.astype(np.float32),
+        np.asfortranarray(X),
+        X.astype(np.int32),
+        X > 0,
+        read_only,
+        np.repeat(X, 2, 1)[:, ::2],
+        sparse.csr_array(X),
+        sparse.csc_array(X.astype(np.float32)),
+        sparse.coo_array(X),
+        X.tolist(),
+        [{f"f{j}": v for j, v in enumerate(x)} for x in X],
+        X.astype(object),
+    ]
+    for at, table in enumerate(tables):
+        kind = (np.float64, np.float32)[at % 2]
+        model.learn(weft.Stream(table, y.astype(kind), tasks, rounds.astype((np.int64, np.int32, np.uint8)[at % 3])))
+        model.score(table, tasks)
+    first = X[:, 0].astype(np.int64)
+    model.learn(weft.Stream(X, np.where(first >= 0, 1, -1), np.arange(len(X), dtype=np.uint16)))
+    model.learn(weft.Stream(X, np.ones(len(X), np.int8), np.arange(len(X))), trace=np.zeros((len(X), 4)))
+    model.learn(weft.Stream.shared(X[:5], np.ones((5, 2), np.float32), ["ann", "bob"]))
+    for x in (
+        X[1],
+        X[1].tolist(),
+        sparse.csr_array(X[1:2]),
+        {"f0": 1, "f1": True, "f2": np.float32(2)},
+        {"f0": 1.0},
+        {},
+    ):
+        for label in (1, 1.0, np.int64(-1), np.float32(1)):
+            model.learn_one(x, None if setting.target == "point" else label, "ann")
+            model.predict_one(x, "ann")
+
+
+def test_one_signature_per_kernel(setting, soon_hashed):
+    """Helpers may have more, for literals in other kernels; what Python calls has one, or compiles again."""
+    feed(setting, setting.model())
+    feed(setting, setting.model(tasks=["ann", "bob"]))
+    helpers = ("weft.geometry.", "weft.batch.", "weft.pairs.", "weft.jit.")
+    main = {name: found.signatures for name, found in dispatchers().items() if not name.startswith(helpers)}
+    assert len(main) > 15
+    assert {name: found for name, found in main.items() if len(found) > 1} == {}
+
+
+def test_every_learner_has_kernels_of_its_own(setting):
+    """The law above would be empty if the learner's kernels were not among those looked at."""
+    model = setting.model()
+    model.learn(make_events(setting.target, "single", "named", seed=62).stream())
+    compiled = [name for name, found in dispatchers().items() if found.signatures]
+    assert any(name.startswith("weft.learners.") for name in compiled)
+    assert any("learn" in name.split(".")[-1] for name in compiled)
+
+
+# --- imports ------------------------------------------------------------------------------------------------
+
+
+def run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE.parent), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_importing_weft_costs_nothing():
+    code = "import sys, json, weft; dir(weft); weft.__version__; print(json.dumps(sorted(sys.modules)))"
+    loaded = set(run(code))
+    assert "weft" in loaded
+    assert not loaded & {"numba", "numpy", "scipy", "weft.model", "weft.jit"}
+
+
+def test_the_public_names():
+    assert set(weft.__all__) <= set(dir(weft))
+    for name in ("Model", "Stream", "catalogue", "load"):
+        assert getattr(weft, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        weft.no_such_name  # noqa: B018
+
+
+# --- the cache ----------------------------------------------------------------------------------------------
+
+
+def test_the_cache_folder_is_named_after_the_helpers(tmp_path, monkeypatch):
+    copy = tmp_path / "weft"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "__file__", str(copy / "jit.py"))
+    seen = {jit._digest()}
+    helpers = [
+        copy / "batch.py",
+        copy / "pairs.py",
+        copy / "jit.py",
+        *sorted((copy / "geometry").glob("*.py")),
+    ]
+    assert len(helpers) > 8
+    for helper in helpers:
+        helper.write_text(helper.read_text() + "\n# edited\n")
+        seen.add(jit._digest())
+    assert len(seen) == len(helpers) + 1
+    (copy / "geometry" / "fresh.py").write_text("x = 1\n")
+    assert jit._digest() not in seen
+
+
+def _kernels(tree):
+    for node in tree.body:
+        inner = [*getattr(node, "body", []), *getattr(node, "orelse", [])] if isinstance(node, ast.If) else [node]
+        for found in inner:
+            if isinstance(found, ast.FunctionDef) and any(
+                getattr(d, "id", "") == "kernel" for d in found.decorator_list
+            ):
+                yield found
+
+
+def test_kernels_use_nothing_that_the_digest_does_not_see():
+    """Constants and tuples of another file are compiled in; Numba does not notice when that file is edited."""
+    seen = {path.relative_to(SOURCE).as_posix() for path in jit._shared_sources()}
+    outside = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        homes = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("weft."):
+                file = node.module.removeprefix("weft.").replace(".", "/") + ".py"
+                homes |= {alias.asname or alias.name: file for alias in node.names}
+        for function in _kernels(tree):
+            words = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            words |= {
+                node.value
+                for node in ast.walk(function)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
+            outside += [(path.name, function.name, word) for word in words if word in homes and homes[word] not in seen]
+    assert outside == []
+
+
+def test_a_chosen_cache_folder_is_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "mine"))
+    folder = Path(jit._cache_folder())
+    assert folder.parent == tmp_path / "mine"
+    assert folder.is_dir()
+    monkeypatch.delenv("WEFT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "theirs"))
+    if sys.platform == "linux":
+        assert Path(jit._cache_folder()).parent == tmp_path / "theirs" / "weft"
+
+
+def test_a_cache_folder_that_cannot_be_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "file"))
+    assert Path(jit._cache_folder()).is_dir()
+
+
+def test_other_users_of_numba_keep_their_cache():
+    import numba
+
+    assert "weft" not in str(numba.config.CACHE_DIR)

@@ -1,0 +1,193 @@
+"""Model, the public face."""
+
+import copy
+import os
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import weft
+from contracts.settings import SETTINGS
+from contracts.streams import make_events
+from weft.learner import TRACE
+from weft.learners.passive_aggressive import PassiveAggressive
+
+
+def test_tasks_declared_by_name_or_number():
+    assert weft.Model("pa").tasks == []
+    assert weft.Model("pa", tasks=3).tasks == [0, 1, 2]
+    assert weft.Model("pa", tasks=["ann", ("b", 1), 7]).tasks == ["ann", ("b", 1), 7]
+    model = weft.Model("pa", tasks=(name for name in "ba"))
+    model.learn_one({"x": 1.0}, 1, "a")
+    assert model.tasks == ["b", "a"]
+    assert model.tally.counts.tolist() == [0, 1]
+
+
+def test_a_learner_that_is_built():
+    model = weft.Model(PassiveAggressive(C=0.5))
+    assert model.learner.C == 0.5
+    with pytest.raises(ValueError, match="already built"):
+        weft.Model(PassiveAggressive(), C=1.0)
+
+
+def test_repr():
+    model = weft.Model("perceptron", tasks=["ann"])
+    model.learn_one({"x": 1.0, "y": 1.0}, 1, "bob")
+    assert repr(model) == "Model(Perceptron(pooled=False), 2 tasks, 2 features, 1 events)"
+
+
+def test_scores_and_weights_of_a_linear_learner():
+    rng = np.random.default_rng(0)
+    X, y, tasks = rng.normal(size=(40, 5)), rng.choice([-1, 1], 40), rng.choice(list("abc"), 40)
+    model = weft.Model("pa", C=0.1)
+    model.learn(weft.Stream(X, y, tasks))
+    W = model.weights()
+    assert W.shape == (3, 5)
+    at = [model.tasks.index(task) for task in tasks]
+    np.testing.assert_allclose(model.score(X, tasks), np.sum(X * W[at], axis=1), rtol=1e-12)
+    assert model.relations().tolist() == np.eye(3).tolist()
+
+
+def test_pooled_learners_have_one_row_for_all():
+    model = weft.Model("pa", pooled=True)
+    model.learn(weft.Stream([[1.0, 0.0], [0.0, 1.0]], [1, -1], ["ann", "bob"]))
+    assert model.weights().tolist() == [[1.0, -1.0]] * 2
+    assert model.relations().tolist() == [[1.0, 1.0]] * 2
+    assert model.predict_one([1.0, 0.0], "nobody") == 1.0
+
+
+def test_weights_before_the_first_event():
+    assert weft.Model("pa").weights().shape == (0, 0)
+    assert weft.Model("pa", tasks=2).weights().shape == (2, 0)
+    assert weft.Model("pa", tasks=2, pooled=True).weights().shape == (2, 0)
+
+
+def test_support_of_the_kernel_form():
+    model = weft.Model("implicit", kernel="linear", C=1.0)
+    model.learn_one({"a": 1.0, "b": 2.0}, 1, "ann")
+    model.learn_one({"b": 1.0}, -1, "bob")
+    kept = model.support()
+    assert [(row.task, row.row) for row in kept] == [("ann", {"a": 1.0, "b": 2.0}), ("bob", {"b": 1.0})]
+    assert [row.coefficient for row in kept] == [0.2, -1.0]
+    with pytest.raises(ValueError, match="support"):
+        model.weights()
+    for other in (weft.Model("implicit"), weft.Model("pa")):
+        with pytest.raises(ValueError, match="weights"):
+            other.support()
+
+
+def test_the_linear_kernel_is_the_primal_form():
+    events = make_events("binary", "rounds", "named", seed=71)
+    primal, dual = weft.Model("implicit", C=0.4), weft.Model("implicit", C=0.4, kernel="linear")
+    np.testing.assert_allclose(primal.learn(events.stream()), dual.learn(events.stream()), atol=1e-12)
+    W = np.zeros_like(primal.weights())
+    for task, coefficient, row in dual.support():
+        for name, value in row.items():
+            W[dual.tasks.index(task), dual.features.index(name)] += coefficient * value
+    np.testing.assert_allclose(W, primal.weights(), atol=1e-12)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_rows_of_every_kind_in_single_events(setting):
+    """A dict, a dense row, a sparse row and a table of one row are one event."""
+    rng = np.random.default_rng(1)
+    y = {"binary": [1.0, -1.0, 1.0], "real": [0.5, -2.0, 1.0], "point": [None] * 3}[setting.target]
+    X = rng.normal(size=(3, 4))
+    forms = {
+        "array": list(X),
+        "list": X.tolist(),
+        "tuple": [tuple(x) for x in X],
+        "csr": [sparse.csr_array(x[None]) for x in X],
+        "csr_matrix": [sparse.csr_matrix(x[None]) for x in X],
+        "vector": [sparse.coo_array(x) for x in X],
+        "dict": [dict(enumerate(x.tolist())) for x in X],
+    }
+    found = {}
+    for form, rows in forms.items():
+        model = setting.model()
+        scores = [model.learn_one(x, label, "ann") for x, label in zip(rows, y, strict=True)]
+        found[form] = (
+            scores,
+            model.predict_one(rows[0], "ann"),
+            model.predict_one(rows[0], "bob"),
+            model.features,
+        )
+    bulk = setting.model()
+    scores = bulk.learn(weft.Stream(X, None if setting.target == "point" else y, "ann")).tolist()
+    expected = scores, *bulk.score(X[[0, 0]], ["ann", "bob"]).tolist(), [0, 1, 2, 3]
+    assert found == dict.fromkeys(forms, expected)
+
+
+def test_single_events_grow_everything():
+    """Ever more features, tasks and pairs: buffers and states are made again, and nothing is lost."""
+    single, bulk = weft.Model("perceptron"), weft.Model("perceptron")
+    rows = [{f"f{(7 * i + j) % 997}": 1.0 + j for j in range(1 + i)} for i in range(120)]
+    tasks, labels = [f"t{i % 37}" for i in range(120)], [1 if i % 3 else -1 for i in range(120)]
+    scores = [single.learn_one(x, y, task) for x, y, task in zip(rows, labels, tasks, strict=True)]
+    assert bulk.learn(weft.Stream(rows, labels, tasks)).tolist() == scores
+    assert single.to_bytes() == bulk.to_bytes()
+
+
+def test_order_and_zeros_of_a_dict_do_not_matter():
+    one, other = weft.Model("pa"), weft.Model("pa")
+    for model in (one, other):
+        model.learn_one({"a": 1.0, "b": 2.0, "c": 3.0}, 1, "ann")
+    one.learn_one({"a": 5.0, "c": 1.0}, -1, "ann")
+    other.learn_one({"c": 1.0, "b": 0.0, "a": 5}, -1, "ann")
+    assert one.to_bytes() == other.to_bytes()
+
+
+def test_columns_and_names_in_one_model():
+    model = weft.Model("perceptron")
+    model.learn(weft.Stream([[1.0, 2.0]], [1], "ann"))
+    model.learn_one({"age": 3.0, 1: 1.0}, -1, "ann")
+    model.learn(weft.Stream([[0.0, 0.0, 4.0]], [1], "ann"))
+    assert model.features == [0, 1, "age", 2]
+    assert model.weights().tolist() == [[1.0, 1.0, -3.0, 4.0]]
+    assert model.score([[1.0, 0.0, 1.0]], "ann").tolist() == [5.0]
+
+
+def test_a_trace_is_filled_and_changes_nothing():
+    for setting in SETTINGS:
+        events = make_events(setting.target, "rounds", "named", seed=72)
+        plain, traced = setting.model(), setting.model()
+        trace = np.full((len(events.rows), len(TRACE)), np.nan)
+        assert np.array_equal(plain.learn(events.stream()), traced.learn(events.stream(), trace=trace))
+        assert plain.to_bytes() == traced.to_bytes()
+        active = ~np.isnan(trace[:, 0])
+        assert active.sum() == traced.tally.counts.sum()
+        assert np.all(trace[active] >= 0)
+
+
+def test_a_row_longer_than_R_is_remarked_once():
+    model = weft.Model("implicit", R=1.0)
+    with pytest.warns(UserWarning, match=r"norm 5 exceeds R=1"):
+        model.learn_one({"a": 3.0, "b": 4.0}, 1, "ann")
+    model.learn_one({"a": 3.0, "b": 5.0}, -1, "ann")
+
+
+def test_predict_gives_labels():
+    model = weft.Model("perceptron")
+    model.learn(weft.Stream([[1.0], [-1.0]], [1, -1], "ann"))
+    assert model.predict([[2.0], [-2.0], [0.0]], "ann").tolist() == [1, -1, 1]
+    assert model.predict([[2.0], [2.0]], ["ann", "bob"]).tolist() == [1, 1]
+
+
+def test_a_copy_goes_its_own_way(tmp_path):
+    model = weft.Model("pa")
+    model.learn_one({"a": 1.0}, 1, "ann")
+    model.learn_one({"a": 1.0}, 1, "ann")
+    twin = weft.Model.from_bytes(model.to_bytes())
+    before = model.to_bytes()
+    twin.learn_one({"b": 1.0}, -1, "bob")
+    assert model.to_bytes() == before
+    assert copy.copy(model.learner) == model.learner
+
+
+def test_saving_over_a_file_that_cannot_be_replaced(tmp_path):
+    folder = tmp_path / "model.weft"
+    folder.mkdir()
+    with pytest.raises(OSError):
+        weft.Model("pa").save(folder)
+    assert os.listdir(tmp_path) == ["model.weft"]

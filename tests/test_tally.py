@@ -1,0 +1,93 @@
+"""The tally by itself."""
+
+import math
+
+import numpy as np
+import pytest
+
+from batches import batch_of
+from weft.geometry.losses import CODES
+from weft.names import Names
+from weft.tally import COLUMNS, Tally
+
+
+def counted(target, loss, task, label, scores, epsilon=0.0):
+    names = Names(["ann", "bob", "eve"])
+    tally = Tally(names, target)
+    tally.reserve(3)
+    n = len(task)
+    batch = batch_of([[1.0]] * n)._replace(task=np.array(task), label=np.array(label, float))
+    tally.count(batch, np.array(scores, float), CODES[loss], epsilon)
+    return tally
+
+
+def test_classification():
+    tally = counted("binary", "hinge", [0, 0, 0, 0, 1, 1], [1, 1, -1, -1, 1, np.nan], [0.5, -0.5, 0.0, -3.0, 2.0, 9.0])
+    assert dict(zip(COLUMNS, tally.live[0].tolist(), strict=True)) == {
+        "events": 4,
+        "mistakes": 2,
+        "loss": 0.5 + 1.5 + 1.0,
+        "true_positive": 1,
+        "false_positive": 1,
+        "false_negative": 1,
+        "absolute": 0,
+        "squared": 0,
+    }
+    assert tally.counts.tolist() == [4, 1, 0]
+    assert tally.errors.tolist()[:2] == [0.5, 0.0]
+    assert math.isnan(tally.errors[2])
+    assert tally.f1.tolist()[:2] == [0.5, 1.0]
+    assert math.isnan(tally.f1[2])
+    assert tally["ann"] == {"events": 4, "loss": 0.75, "mistakes": 2, "error": 0.5, "f1": 0.5}
+    assert tally.total == {"events": 5, "loss": 0.6, "mistakes": 2, "error": 0.4, "f1": 4 / 6}
+
+
+def test_regression_and_points():
+    tally = counted("real", "epsilon-insensitive", [0, 0, 1], [1.0, -1.0, np.nan], [0.0, 2.0, 5.0], 0.5)
+    assert tally["ann"] == {"events": 2, "loss": 1.5, "error": 2.0, "rmse": math.sqrt(5.0)}
+    assert math.isnan(tally["bob"]["error"])
+    point = counted("point", "uniclass", [1, 1], [0.0, 0.0], [3.0, 0.25], 0.5)
+    assert point["bob"]["loss"] == 1.25
+    assert point["bob"]["error"] == 1.625
+
+
+def test_one_at_a_time_is_the_same():
+    rng = np.random.default_rng(0)
+    for target, loss in (("binary", "hinge"), ("real", "epsilon-insensitive"), ("point", "uniclass")):
+        task, scores = rng.integers(0, 3, 50), rng.normal(size=50)
+        scores[:5] = 0.0
+        label = {"binary": rng.choice([-1.0, 1.0], 50), "real": rng.normal(size=50), "point": np.zeros(50)}[target]
+        bulk = counted(target, loss, task, label, scores, 0.1)
+        single = Tally(Names(["ann", "bob", "eve"]), target)
+        single.reserve(3)
+        hinge, gap = (
+            np.maximum(0, 1 - label * scores),
+            scores if target == "point" else np.abs(label - scores),
+        )
+        losses = hinge if target == "binary" else np.maximum(0, gap - 0.1)
+        for j, y, s, l in zip(task, label, scores, losses, strict=True):
+            single.count_one(int(j), float(y), float(s), float(l))
+        assert np.array_equal(bulk.live, single.live)
+
+
+def test_room():
+    tally = Tally(Names(["ann"]), "binary")
+    tally.reserve(1)
+    tally.table[0] = 5.0
+    for tasks in range(2, 50):
+        tally.reserve(tasks)
+    assert tally.live.tolist() == [[5.0] * len(COLUMNS)]
+    assert not tally.table[1:].any()
+    assert len(tally.table) < 200
+
+
+def test_reading():
+    tally = counted("binary", "hinge", [0], [1], [1.0])
+    assert tally.tasks == ["ann", "bob", "eve"]
+    assert [row["task"] for row in tally.rows()] == tally.tasks
+    assert repr(tally) == "Tally(3 tasks, 1 events, error 0.0000)"
+    with pytest.raises(KeyError, match=r"'nobody'.*'ann'"):
+        tally["nobody"]
+    empty = Tally(Names(), "real")
+    assert empty.total["events"] == 0
+    assert math.isnan(empty.total["rmse"])
