@@ -75,7 +75,7 @@ def _from_dense(X: Any) -> Rows:
         raise ValueError(f"X has {array.ndim} dimension(s); {_TABLE}")
     if array.dtype.kind not in "fiub":
         array = _numbers(np.asarray(X, object))
-    array = np.require(array, np.float64, "CAW")  # read-only input would compile again
+    array = np.require(array, np.float64, ["C", "A", "W"])  # read-only input would compile again
     n, d = array.shape
     indptr, indices, values = np.empty(n + 1, np.int64), np.empty(n * d, np.int64), np.empty(n * d)
     bad = _compress(array, indptr, indices, values)
