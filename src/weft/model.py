@@ -82,11 +82,11 @@ class Model:
         """
         _expect_stream(stream)
         trace = _NO_TRACE if trace is None else _expect_trace(trace, len(stream))
-        trace[:] = 0.0
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         tasks = self.vocabulary.tasks.after(proposal.tasks)
         self._reserve(tasks, self.vocabulary.features.after(proposal.features))
         self.vocabulary.accept(proposal)
+        trace[:] = 0.0
         scores = np.empty(len(stream))
         self._learn_batch(proposal.batch, scores, trace)
         self.tally.count(proposal.batch, scores, *self.learner.tally_loss)
