@@ -1,9 +1,8 @@
 """The Learner protocol: what a frozen dataclass of hyper-parameters offers to be a learner. There is no base class."""
 
-from typing import Any, ClassVar, Literal, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-from weft.batch import Batch, Floats
-from weft.jit import Handle
 from weft.state import Array, Plan
 
 Target = Literal["binary", "real", "point"]
@@ -11,6 +10,29 @@ Target = Literal["binary", "real", "point"]
 
 TRACE = ("loss", "tau", "n2", "C")
 """What a traced run records of every example: its loss, its step, |direction|^2, the aggressiveness in force."""
+
+
+class Kernels(NamedTuple):
+    """The rule itself: the only implementation there is, for bulk and for single events alike.
+
+    predict(hyper, state, batch, scores) -> None
+        Fill `scores`, one per example, without changing the state.
+    learn(hyper, state, batch, start, scores, trace) -> int
+        Learn the rounds from `start` on; fill `scores` with what was issued before each was learned. Returns the first
+        round not learned because the state has no room for it: the caller reserves and calls again. `trace` has a row
+        per example, with the columns `TRACE`, or no rows at all.
+    predict_one(handle, task, count) -> int
+        Score the event in the handle's buffers; returns the position of a value that is refused, or -1.
+    learn_one(handle, task, label, count) -> int
+        Score, then learn that event; -2 if the state first needs room, else as `predict_one`.
+
+    A handle holds (hyper, state, batch, scores, trace), see `weft.jit`.
+    """
+
+    predict: Callable[..., None]
+    learn: Callable[..., int]
+    predict_one: Callable[..., int]
+    learn_one: Callable[..., int]
 
 
 class Learner(Protocol):
@@ -31,27 +53,16 @@ class Learner(Protocol):
     def tally_loss(self) -> tuple[int, float]:
         """The code of the loss that is tallied (`geometry.losses`), and its epsilon."""
 
+    @property
+    def hyper(self) -> Any:
+        """The hyper-parameters as kernels take them: a NamedTuple of numbers."""
+
+    @property
+    def kernels(self) -> Kernels:
+        """The rule."""
+
     def init(self) -> Any:
         """The state before the first event, with no room for anything yet."""
-
-    def predict(self, state: Any, batch: Batch, scores: Floats) -> None:
-        """Fill `scores`, one per example, without changing the state."""
-
-    def learn(self, state: Any, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-        """Learn the rounds from `start` on; fill `scores` with what was issued before each was learned.
-
-        Returns the first round not learned because the state has no room for it; the caller reserves and calls again.
-        `trace` has a row per example, with the columns `TRACE`, or no rows at all.
-        """
-
-    def handle(self, state: Any, batch: Batch, scores: Floats, trace: Floats) -> Handle:
-        """Parameters, state and the buffers of a single event behind one handle."""
-
-    def predict_one(self, handle: Handle, task: int, count: int) -> int:
-        """Score the event in the buffers; returns the position of a value that is not finite, or -1."""
-
-    def learn_one(self, handle: Handle, task: int, label: float, count: int) -> int:
-        """Score, then learn the event in the buffers; -2 if the state first needs room, else as `predict_one`."""
 
     def weights(self, state: Any, tasks: int, features: int) -> Array:
         """(tasks, features) of a linear learner; raises ValueError where there is no such thing."""

@@ -97,10 +97,11 @@ class Model:
         return scores
 
     def _learn_batch(self, batch: Batch, scores: Floats, trace: Floats) -> None:
+        kernels, hyper = self.learner.kernels, self.learner.hyper
         done, rounds = 0, len(batch.rounds) - 1
         while done < rounds:
             self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), batch, done)
-            done = self.learner.learn(self.state, batch, done, scores, trace)
+            done = kernels.learn(hyper, self.state, batch, done, scores, trace)
 
     def _reserve(self, tasks: int, features: int, batch: Batch | None = None, done: int = 0) -> None:
         plan = self.learner.plan
@@ -131,7 +132,7 @@ class Model:
         stream = X if isinstance(X, Stream) else Stream(X, None, task)
         batch = self.vocabulary.read(stream)
         scores = np.empty(len(stream))
-        self.learner.predict(self.state, batch, scores)
+        self.learner.kernels.predict(self.learner.hyper, self.state, batch, scores)
         return scores
 
     def predict(self, X: Any, task: Any = None) -> Any:
@@ -148,7 +149,7 @@ class Model:
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
-                status = self.learner.learn_one(single.handle, slot, label, count)
+                status = single.learn(single.handle, slot, label, count)
                 if status == -2:  # no room for the event's pairs or rows
                     self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), single.batch)
                     return self.learn_one(x, y, task)
@@ -171,7 +172,7 @@ class Model:
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
-                status = self.learner.predict_one(single.handle, slot, count)
+                status = single.predict(single.handle, slot, count)
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
                 return float(single.scores[0])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft.batch import single_batch
+from weft.jit import make_handle
 from weft.learner import TRACE, Learner
 from weft.names import Names, plain
 
@@ -28,7 +29,8 @@ class Single:
         self.batch = single_batch(max(room, _LEAST_ROOM))
         self.room = len(self.batch.indices)
         self.scores = np.zeros(1)
-        self.handle = learner.handle(state, self.batch, self.scores, np.zeros((0, len(TRACE))))
+        self.handle = make_handle((learner.hyper, state, self.batch, self.scores, np.zeros((0, len(TRACE)))))
+        self.predict, self.learn = learner.kernels.predict_one, learner.kernels.learn_one
         self._features = features
         self._slot_of = features.slots.__getitem__
         self._indices, self._values = self.batch.indices.data.cast("B"), self.batch.values.data.cast("B")

@@ -87,7 +87,7 @@ def _entry(given: Any, label: str | None) -> Entry:
         except ValueError as error:
             raise named(label or str(name), error) from error
         return Entry(label or _called(name, letters), learner, parameters.get("tasks"))
-    if not all(hasattr(given, part) for part in ("name", "target", "init", "learn")):
+    if not all(hasattr(given, part) for part in ("name", "target", "init", "kernels")):
         raise ValueError(f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)")
     changed = {
         field.name: getattr(given, field.name)

@@ -21,8 +21,8 @@ import numpy as np
 
 from weft.batch import Batch, Floats, set_single
 from weft.geometry.losses import HINGE, loss_value
-from weft.jit import Handle, kernel, make_handle
-from weft.learner import Target
+from weft.jit import Handle, kernel
+from weft.learner import Kernels, Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
 from weft.pairs import HASHED, add_hashed, add_table, dot_hashed, dot_rows, dot_table, fits, slot_space
@@ -49,23 +49,12 @@ class Perceptron:
         """The parameters as compiled code takes them."""
         return Hyper(self.pooled)
 
+    @property
+    def kernels(self) -> Kernels:
+        return Kernels(_predict, _learn, _predict_one, _learn_one)
+
     def init(self) -> OwnParts:
         return blank()
-
-    def predict(self, state: OwnParts, batch: Batch, scores: Floats) -> None:
-        dot_rows(*state, self.pooled, batch, 0, len(scores), scores)
-
-    def learn(self, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-        return _learn(self.hyper, state, batch, start, scores, trace)
-
-    def handle(self, state: OwnParts, batch: Batch, scores: Floats, trace: Floats) -> Handle:
-        return make_handle((self.hyper, state, batch, scores, trace))
-
-    def predict_one(self, handle: Handle, task: int, count: int) -> int:
-        return _predict_one(handle, task, count)
-
-    def learn_one(self, handle: Handle, task: int, label: float, count: int) -> int:
-        return _learn_one(handle, task, label, count)
 
     def weights(self, state: OwnParts, tasks: int, features: int) -> Array:
         return weight_matrix(state, PLAN, tasks, features, self.pooled)
@@ -76,6 +65,11 @@ class Perceptron:
 
 class Hyper(NamedTuple):
     pooled: bool
+
+
+@kernel
+def _predict(hyper: Hyper, state: OwnParts, batch: Batch, scores: Floats) -> None:
+    dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, len(scores), scores)
 
 
 @kernel
@@ -117,7 +111,7 @@ def _predict_one(handle: Handle, task: int, count: int) -> int:
     hyper, state, batch, scores, _ = handle.parts
     bad = set_single(batch, task, 0.0, count)
     if bad < 0:
-        dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, 1, scores)
+        _predict(hyper, state, batch, scores)
     return bad
 
 

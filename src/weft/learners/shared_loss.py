@@ -31,14 +31,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-from weft.batch import Batch, Floats
 from weft.geometry import kernels, norms
 from weft.geometry.kernels import Kernel, KernelCode
 from weft.geometry.losses import CODES
 from weft.geometry.norms import NormCode
 from weft.geometry.rounds import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON
-from weft.jit import Handle, make_handle
-from weft.learner import Target
+from weft.learner import Kernels, Target
 from weft.learners import shared_loss_dual, shared_loss_primal
 from weft.learners.own_parts import relation_matrix
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
@@ -145,26 +143,12 @@ class _SharedLoss:
     def tally_loss(self) -> tuple[int, float]:
         return CODES[self.loss], self.epsilon
 
+    @property
+    def kernels(self) -> Kernels:
+        return Kernels(self.form.predict, self.form.learn, self.form.predict_one, self.form.learn_one)
+
     def init(self) -> Any:
         return self.form.blank(self.start_C, self.plan)
-
-    def predict(self, state: Any, batch: Batch, scores: Floats) -> None:
-        self.form.predict(self.hyper, state, batch, scores)
-
-    def learn(self, state: Any, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-        done: int = self.form.learn(self.hyper, state, batch, start, scores, trace)
-        return done
-
-    def handle(self, state: Any, batch: Batch, scores: Floats, trace: Floats) -> Handle:
-        return make_handle((self.hyper, state, batch, scores, trace))
-
-    def predict_one(self, handle: Handle, task: int, count: int) -> int:
-        bad: int = self.form.predict_one(handle, task, count)
-        return bad
-
-    def learn_one(self, handle: Handle, task: int, label: float, count: int) -> int:
-        bad: int = self.form.learn_one(handle, task, label, count)
-        return bad
 
     def weights(self, state: Any, tasks: int, features: int) -> Array:
         if self.kernel is not None:
