@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation from runs of weft: `python docs/pictures/make.py [folder]`.
 
     learning-curves.svg  the three learners of `weft demo` on its stream, averaged over 20 seeds
-    separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, on which learning alone is k times as bad
+    separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
 
 Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody needs
 the colours.
