@@ -1,4 +1,4 @@
-"""Write docs/learners.md from the catalogue: `python docs/make_learners.py`. A test fails when the file is out of date."""
+"""Write docs/learners.md from the catalogue: `python docs/make_learners.py`. A test fails when it is out of date."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ HEAD = """\
 
 Made from `weft.catalogue()` by `docs/make_learners.py`; do not edit it by hand.
 
-`weft.Model(name, **parameters)` builds a learner by its name; every learner can be built by its name alone. On the command
-line, `--learner NAME --set LETTER=VALUE`. A wrong name, letter, type or range is refused with what is allowed. `tasks=`
+`weft.Model(name, **parameters)` builds a learner by its name; every learner can be built by its name alone. On the
+command line, `--learner NAME --set LETTER=VALUE`. A wrong name, letter, type or range is refused with what is allowed. `tasks=`
 (names, or a number) declares tasks up front; with any learner here they may also appear as they come.
 
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
@@ -28,8 +28,8 @@ NOTES = {
     "use C.",
     "finite-horizon": "`tau = argmax { tau.l : ||tau||* <= C }`. Without `C`: 1/(sqrt(T) R^2) if both `T` and `R` are "
     "given, else 1.",
-    "infinite-horizon": "The same direction, `||tau||* = min(C, ||l|| / (R^2 rho^2))`. Without `C`: 1/(R^2 rho^2) at the "
-    "first round with a row that is not zero, with that round's longest row if `R` is not given either; then kept.",
+    "infinite-horizon": "The same direction, `||tau||* = min(C, ||l|| / (R^2 rho^2))`. Without `C`: 1/(R^2 rho^2) at "
+    "the first round with a row that is not zero, with that round's longest row if `R` is not given either; then kept.",
     "implicit": "`tau = argmax { sum_j 2 tau_j l_j - tau_j^2 n_j^2 : tau >= 0, ||tau||* <= C }`. Without `C`: "
     "1/(sqrt(T) R^2) if both `T` and `R` are given, else as `infinite-horizon`.",
 }

@@ -1,7 +1,7 @@
 """Does sharing help on these data? Several learners on the same random orders of one stream.
 
-The stream is an array of rows, labels and task names, as it would come out of a data frame or a CSV file. 40 tasks nearly
-agree, 8 are loners, and four events at a time arrive together (a round): what a shared loss is about.
+The stream is an array of rows, labels and task names, as it would come out of a data frame or a CSV file. 40 tasks
+nearly agree, 8 are loners, and four events at a time arrive together (a round): what a shared loss is about.
 """
 
 import weft

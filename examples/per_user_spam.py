@@ -1,7 +1,7 @@
 """A spam filter per user: events arrive one by one as dicts, users and words appear at any time.
 
-Five users mostly agree on what is spam; eve collects the very offers that the others throw away. The model predicts each
-message before it learns the answer, so its tally is an honest record of how it would have done.
+Five users mostly agree on what is spam; eve collects the very offers that the others throw away. The model predicts
+each message before it learns the answer, so its tally is an honest record of how it would have done.
 """
 
 import random

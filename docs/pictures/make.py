@@ -3,8 +3,8 @@
     learning-curves.svg  the three learners of `weft demo` on its stream, averaged over 20 seeds
     separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
 
-Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody needs
-the colours.
+Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody
+needs the colours.
 """
 
 import sys
