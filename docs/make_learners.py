@@ -14,8 +14,8 @@ HEAD = """\
 Made from `weft.catalogue()` by `docs/make_learners.py`; do not edit it by hand.
 
 `weft.Model(name, **parameters)` builds a learner by its name; every learner can be built by its name alone. On the
-command line, `--learner NAME --set LETTER=VALUE`. A wrong name, letter, type or range is refused with what is allowed. `tasks=`
-(names, or a number) declares tasks up front; with any learner here they may also appear as they come.
+command line, `--learner NAME --set LETTER=VALUE`. A wrong name, letter, type or range is refused with what is
+allowed. `tasks=` (names, or a number) declares tasks up front; with any learner here they may also appear as they come.
 
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
 [shared-loss.md](shared-loss.md).
