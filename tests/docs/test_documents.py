@@ -18,7 +18,11 @@ from click.testing import CliRunner
 
 import weft
 from weft.cli.main import COMMANDS, cli
+from weft.evaluation import Bound, Comparison, Run
 from weft.learners.catalogue import SPECIAL_CASES
+from weft.reductions import Multiclass, Multilabel, VectorRegression
+from weft.streams import Chunk, Fault, Position
+from weft.tally import Tally
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -109,6 +113,16 @@ def test_every_public_method(owner):
     names = [name for name in vars(owner) if not name.startswith("_")]
     section = read("docs/python.md").split(f"\n## `weft.{owner.__name__}`\n")[1].split("\n## ")[0]
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
+
+
+RESULTS = (Tally, Comparison, Run, Bound, Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
+
+
+@pytest.mark.parametrize("owner", RESULTS, ids=lambda owner: owner.__name__)
+def test_every_part_of_a_result(owner):
+    names = {name for name in {*vars(owner), *inspect.get_annotations(owner)} if not name.startswith("_")}
+    told = read("docs/python.md") + read("docs/shared-loss.md")
+    assert [name for name in sorted(names) if not re.search(rf"`(\w+\.)?{name}\b", told)] == []
 
 
 def test_every_dependency_has_a_reason():
