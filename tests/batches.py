@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from weft import pairs
 from weft.batch import Batch
 
 
@@ -23,3 +24,17 @@ def event(features, values, task=0):
     """A batch of one event with the features as they are."""
     ints = [np.array(a, np.int64) for a in ([task], [0], [0, len(features)], features, [0, 1])]
     return Batch(ints[0], np.ones(1), ints[1], ints[2], ints[3], np.array(values, float), ints[4])
+
+
+def find(index, task, batch):
+    """The slots of the batch's first row, -1 where a pair was never opened."""
+    slots = np.empty(batch.indptr[1], np.int64)
+    pairs.find_row(index.table, task, batch.indices, 0, batch.indptr[1], slots)
+    return slots
+
+
+def open_pairs(index, task, batch):
+    """The slots of the batch's first row, opened where they were not."""
+    slots = find(index, task, batch)
+    pairs.open_row(*index, task, batch.indices, 0, batch.indptr[1], slots)
+    return slots

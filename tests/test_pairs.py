@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from batches import batch_of, event
+from batches import batch_of, event, find, open_pairs
 from weft import pairs
 
 KEYS = {
@@ -25,21 +25,17 @@ def test_the_index_against_a_dict(case):
     keys = [KEYS[case][i] for i in rng.permutation(len(KEYS[case]))]
     index, known = pairs.hashed(np.zeros(0, np.int64), 0, 4), {}
     for task, feature in [*keys, *keys[::3]]:
-        batch, slots = event([feature], [1.0], task), np.empty(1, np.int64)
+        batch = event([feature], [1.0], task)
         if not pairs.fits(index, batch, 0, 1):
             index = pairs.hashed(index.keys, len(known), 2 * len(index.keys))
-        pairs.find_row(index, task, batch, 0, slots)
-        assert slots[0] == known.get((task, feature), -1)
-        pairs.open_row(index, task, batch, 0, slots)
+        assert find(index, task, batch).tolist() == [known.get((task, feature), -1)]
         known.setdefault((task, feature), len(known))
-        assert slots[0] == known[task, feature]
+        assert open_pairs(index, task, batch).tolist() == [known[task, feature]]
     assert index.layout[pairs.USED] == len(known)
     tasks, features = pairs.unpack(index.keys[: len(known)])
     assert list(zip(tasks.tolist(), features.tolist(), strict=True)) == list(known)
     for task, feature in [(t + 1, f) for t, f in keys] + [(t, f ^ 1) for t, f in keys]:
-        slots = np.empty(1, np.int64)
-        pairs.find_row(index, task, event([feature], [1.0], task), 0, slots)
-        assert slots[0] == known.get((task, feature), -1)
+        assert find(index, task, event([feature], [1.0], task)).tolist() == [known.get((task, feature), -1)]
 
 
 def test_pack_and_unpack():
@@ -65,7 +61,6 @@ def test_fits_counts_every_pair_that_could_be_opened():
     assert pairs.fits(index, batch, 0, 2)
     assert not pairs.fits(index, batch, 0, 3)
     assert pairs.fits(index, batch, 2, 2)
-    assert pairs.fits(pairs.dense(3, 1), batch, 0, 3)  # a table has room for all
 
 
 LAYOUTS = {
@@ -78,6 +73,27 @@ LAYOUTS = {
 }
 
 
+def dot(index, weights, task, batch, i, slots):
+    """w_task . x(i) and |x(i)|^2 as a kernel asks for them."""
+    row = batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if index.layout[pairs.HASHED]:
+        return pairs.dot_hashed(index.table, weights, task, *row, slots)
+    return pairs.dot_table(index.layout, weights, task, *row)
+
+
+def add(index, weights, task, batch, i, scale, slots, fresh):
+    """w_task += scale x(i) as a kernel asks for it."""
+    row = batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if index.layout[pairs.HASHED]:
+        pairs.add_hashed(*index, weights, task, *row, scale, slots, fresh)
+    else:
+        pairs.add_table(index.layout, weights, task, *row, scale)
+
+
+def random_rows(rng, shape):
+    return np.where(rng.random(shape) < 0.6, rng.integers(-3, 4, shape), 0).astype(float)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_dot_and_add_against_a_matrix(layout):
     rng = np.random.default_rng(2)
@@ -85,14 +101,14 @@ def test_dot_and_add_against_a_matrix(layout):
     index, weights = LAYOUTS[layout](tasks, features)
     W = np.zeros((tasks, features))
     for step in range(60):
-        x = np.where(rng.random(features) < 0.5, rng.integers(-3, 4, features), 0).astype(float)
+        x = random_rows(rng, features)
         batch, task, scale = batch_of([x]), int(rng.integers(tasks)), float(rng.integers(-2, 3))
         slots = pairs.slot_space(index, batch)
-        assert pairs.dot(index, weights, task, batch, 0, slots) == W[task] @ x
+        assert dot(index, weights, task, batch, 0, slots) == (W[task] @ x, x @ x)
         fresh = bool(step % 2)
         if not fresh and len(slots):
             slots[:] = 12345  # what `dot` left there may be gone
-        pairs.add(index, weights, task, batch, 0, scale, slots, fresh)
+        add(index, weights, task, batch, 0, scale, slots, fresh)
         W[task] += scale * x
 
 
@@ -104,19 +120,43 @@ def test_rounds_against_a_matrix(layout, row):
     index, weights = LAYOUTS[layout](tasks, features)
     W = np.zeros((tasks, features))
     for _ in range(12):
-        X = np.where(rng.random((4, features)) < 0.6, rng.integers(-3, 4, (4, features)), 0).astype(float)
+        X = random_rows(rng, (4, features))
         batch = batch_of(X, row)._replace(task=rng.permutation(4))
         scores, slots = np.full(4, np.nan), pairs.slot_space(index, batch)
-        expected = [W[batch.task[i]] @ X[row[i]] for i in range(4)]
-        pairs.dot_round(index, weights, batch, 0, 4, scores, slots)
-        assert scores.tolist() == expected
         pairs.dot_rows(index, weights, False, batch, 0, 4, scores)
-        assert scores.tolist() == expected
+        assert scores.tolist() == [W[batch.task[i]] @ X[row[i]] for i in range(4)]
         pairs.dot_rows(index, weights, True, batch, 0, 4, scores)
         assert scores.tolist() == [W[0] @ X[row[i]] for i in range(4)]
         for i in (1, 3):
-            pairs.add(index, weights, batch.task[i], batch, batch.row[i], 2.0, slots, False)
+            add(index, weights, batch.task[i], batch, i, 2.0, slots, False)
             W[batch.task[i]] += 2.0 * X[row[i]]
+
+
+@pytest.mark.parametrize("layout", ["task-major", "feature-major"])
+@pytest.mark.parametrize("order", ["side by side", "some of them", "mixed"])
+def test_rounds_over_one_row_against_a_matrix(layout, order):
+    rng = np.random.default_rng(4)
+    tasks, features = 9, 6
+    index, weights = LAYOUTS[layout](tasks, features)
+    W = np.zeros((tasks, features))
+    for _ in range(20):
+        chosen = {"side by side": np.arange(2, 8), "some of them": np.array([0, 1, 3, 8]), "mixed": rng.permutation(9)}[
+            order
+        ]
+        n, x = len(chosen), random_rows(rng, features)
+        lo = int(rng.integers(2))
+        batch = batch_of([random_rows(rng, features), x], [0] * lo + [1] * n + [0])
+        batch = batch._replace(task=np.concatenate([[7] * lo, chosen, [8]]).astype(np.int64))
+        scores = np.full(lo + n + 1, np.nan)
+        pairs.dot_shared(index, weights, batch, lo, lo + n, scores)
+        assert scores[lo : lo + n].tolist() == (W[chosen] @ x).tolist()
+        assert np.all(np.isnan(scores[:lo]))
+        assert np.isnan(scores[-1])
+        steps = np.where(rng.random(n) < rng.random(), rng.integers(-2, 3, n), 0).astype(float)
+        pairs.add_shared(index, weights, batch, lo, lo + n, steps)
+        W[chosen] += steps[:, None] * x
+    table = weights.reshape(tasks, features) if layout == "task-major" else weights.reshape(features, tasks).T
+    assert np.array_equal(table, W)
 
 
 def test_a_row_of_zeros():
@@ -124,7 +164,7 @@ def test_a_row_of_zeros():
         index, weights = make(2, 3)
         batch = batch_of([[0.0, 0.0, 0.0]])
         slots = pairs.slot_space(index, batch)
-        assert pairs.dot(index, weights, 1, batch, 0, slots) == 0.0
-        pairs.add(index, weights, 1, batch, 0, 5.0, slots, False)
+        assert dot(index, weights, 1, batch, 0, slots) == (0.0, 0.0)
+        add(index, weights, 1, batch, 0, 5.0, slots, False)
         assert not weights.any()
         assert index.layout[pairs.USED] == 0

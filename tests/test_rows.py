@@ -23,7 +23,7 @@ class Frame:
 
 
 def dense(rows):
-    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows), rows.width)).toarray()
+    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(rows.length, rows.width)).toarray()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def dense(rows):
 )
 def test_every_form_gives_the_same_rows(make):
     rows = read_rows(make(X))
-    assert len(rows) == 3
+    assert rows.length == 3
     assert np.array_equal(dense(rows), X)
     assert rows.indptr.tolist() == [0, 2, 2, 4]
     assert [array.dtype for array in rows[:3]] == [np.int64, np.int64, np.float64]
@@ -105,10 +105,10 @@ def test_tidy_sorts_drops_zeros_and_keeps_the_pieces_apart():
 
 
 def test_rows_without_columns():
-    assert len(read_rows(np.empty((3, 0)))) == 3
-    assert len(read_rows([[], []])) == 2
-    assert len(read_rows([{}, {}])) == 2
-    assert len(read_rows(sparse.csr_array((4, 2)))) == 4
+    assert read_rows(np.empty((3, 0))).length == 3
+    assert read_rows([[], []]).length == 2
+    assert read_rows([{}, {}]).length == 2
+    assert read_rows(sparse.csr_array((4, 2))).length == 4
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from batches import batch_of, event
+from batches import batch_of, event, open_pairs
 from weft import pairs
 from weft.state import NONZERO, SUPPORT, Plan, Sizes, live, reserve, restore, sizes_for
 
@@ -57,10 +57,7 @@ def place(state, task, feature):
     """The slot of a pair, opened if need be."""
     if not state.pairs.layout[pairs.HASHED]:
         return task * int(state.pairs.layout[0]) + feature * int(state.pairs.layout[1])
-    batch, slots = event([feature], [1.0], task), np.empty(1, np.int64)
-    pairs.find_row(state.pairs, task, batch, 0, slots)
-    pairs.open_row(state.pairs, task, batch, 0, slots)
-    return int(slots[0])
+    return int(open_pairs(state.pairs, task, event([feature], [1.0], task))[0])
 
 
 @pytest.fixture(params=[True, False], ids=["task-major", "feature-major"])

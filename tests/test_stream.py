@@ -56,7 +56,7 @@ def test_taking_in_any_order(kind, form):
 def test_taking_copies_no_names_and_no_more_rows_than_it_must():
     stream = Stream(np.eye(100), np.ones(100), np.arange(100))
     piece = stream.cut(10, 12)
-    assert len(piece.data) == 2
+    assert piece.data.length == 2
     assert piece.task_names == [10, 11]
 
 
@@ -84,7 +84,7 @@ def test_shared_is_rounds_of_equal_rows():
     shared = Stream.shared(X, Y, ["a", "b", 7])
     rounds = Stream(np.repeat(X, 3, 0), Y.ravel(), ["a", "b", 7] * 6, np.repeat(np.arange(6), 3))
     assert content(shared) == content(rounds)
-    assert len(shared.data) == 6
+    assert shared.data.length == 6
     assert np.array_equal(shared.labels("binary"), rounds.labels("binary"), equal_nan=True)
     assert content(Stream.shared(sparse.csr_array(X), Y, ["a", "b", 7])) == content(shared)
 

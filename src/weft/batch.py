@@ -4,7 +4,6 @@ A *round* holds the examples that arrive together, at most one per task. All of 
 learned. A single event is a round of one row.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,10 @@ from weft.jit import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+LARGEST, SMALLEST = 1e150, 1e-150
+"""Values beyond LARGEST are refused, those below SMALLEST are zeros: squares and their inverses stay finite."""
 
 
 class Batch(NamedTuple):
@@ -86,15 +89,15 @@ def shares_row(batch: Batch, lo: int, hi: int) -> bool:
 def set_single(batch: Batch, task: int, label: float, count: int) -> int:
     """Make the first `count` unsorted entries of the buffers the one event of `batch`.
 
-    Sorts by feature, drops zeros, and returns the position of the first value that is not finite, or -1.
+    Sorts by feature, drops zeros, and returns the position of the first value that is too large or NaN, or -1.
     """
     for e in range(count):
-        if not math.isfinite(batch.values[e]):
+        if not abs(batch.values[e]) <= LARGEST:
             return e
     kept = 0
     for e in range(count):
         feature, value = batch.indices[e], batch.values[e]
-        if value == 0.0:
+        if abs(value) < SMALLEST:
             continue
         at = kept
         while at > 0 and batch.indices[at - 1] > feature:

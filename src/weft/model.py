@@ -1,20 +1,19 @@
 """Model: a learner with its vocabulary, state and tally. What a user holds, saves and serves."""
 
 import os
-import struct
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from weft import state as states
-from weft.batch import Batch, Floats, single_batch
+from weft.batch import Batch, Floats
 from weft.learner import TRACE, Learner
 from weft.learners.catalogue import build
 from weft.names import Name, Names, plain
 from weft.rows import REMEDY, as_table, scalar_label
+from weft.single import UNKNOWN, Single
 from weft.store.codec import FileError
 from weft.store.files import read_file, write_atomic
 from weft.store.model_file import Parts, pack_model, unpack_model
@@ -23,6 +22,7 @@ from weft.tally import Tally
 from weft.vocabulary import Vocabulary
 
 _NO_TRACE = np.zeros((0, len(TRACE)))
+_SINGLE_ROOM = 4096
 _SIMPLE = frozenset((str, int))
 
 
@@ -63,9 +63,9 @@ class Model:
         self.learner: Learner = parts.learner
         self.vocabulary = parts.vocabulary
         self.state = parts.state
-        self.tally = Tally(self.vocabulary.tasks, self.learner.target, parts.tally)
-        self._remarked = False
-        self._single: _Single | None = None
+        self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
+        self._watched = hasattr(self.learner, "remark")
+        self._single: Single | None = None
         self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features))
 
     def __repr__(self) -> str:
@@ -82,15 +82,16 @@ class Model:
         """
         _expect_stream(stream)
         trace = _NO_TRACE if trace is None else _expect_trace(trace, len(stream))
-        trace[:] = 0.0
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         tasks = self.vocabulary.tasks.after(proposal.tasks)
         self._reserve(tasks, self.vocabulary.features.after(proposal.features))
         self.vocabulary.accept(proposal)
+        trace[:] = 0.0
         scores = np.empty(len(stream))
         self._learn_batch(proposal.batch, scores, trace)
-        self.tally.count(proposal.batch, scores, *self.learner.tally_loss)
-        self._remark()
+        self.tally.count(proposal.batch, scores)
+        if self._watched:
+            self._remark()
         return scores
 
     def _learn_batch(self, batch: Batch, scores: Floats, trace: Floats) -> None:
@@ -111,10 +112,11 @@ class Model:
         self.tally.reserve(tasks)
 
     def _remark(self) -> None:
-        remark = getattr(self.learner, "remark", None)
-        if remark is not None and not self._remarked and (text := remark(self.state)):
-            self._remarked = True
-            warnings.warn(text, stacklevel=3)
+        """Tell the user, once, if the stream broke what the learner's guarantees assume."""
+        remark = cast(Any, self.learner).remark(self.state)
+        self._watched = remark == ""
+        if remark:
+            warnings.warn(remark, stacklevel=3)
 
     # --- scoring ---
 
@@ -140,11 +142,10 @@ class Model:
     def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
         """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
         if type(x) is dict:
-            label = self._label(y)
-            slot = self._task_slot(task)
-            count = self._fill(x)
-            if count >= 0 and slot >= 0:
-                single = cast(_Single, self._single)
+            label, slot = self._label(y), self._task_slot(task)
+            single = self._single or self._make_single()
+            count = single.fill(x) if slot >= 0 else UNKNOWN
+            if count >= 0:
                 status = self.learner.learn_one(single.handle, slot, label, count)
                 if status == -2:  # no room for the event's pairs or rows
                     self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), single.batch)
@@ -152,8 +153,8 @@ class Model:
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
                 score = float(single.scores[0])
-                self.tally.count_one(slot, label, score, float(single.trace[0, 0]))
-                if not self._remarked:
+                self.tally.count_one(slot, label, score)
+                if self._watched:
                     self._remark()
                 return score
         if task is None:
@@ -165,14 +166,20 @@ class Model:
         """The score of one event, without learning. `x` as in `learn_one`."""
         if type(x) is dict:
             slot = self._task_slot(task)
-            count = self._fill(x)
-            if count >= 0 and slot >= 0:
-                single = cast(_Single, self._single)
+            single = self._single or self._make_single()
+            count = single.fill(x) if slot >= 0 else UNKNOWN
+            if count >= 0:
                 status = self.learner.predict_one(single.handle, slot, count)
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
                 return float(single.scores[0])
         return float(self.score(as_table(x), [task])[0])
+
+    def _make_single(self) -> Single:
+        # Room for every feature there is (up to a page of them): longer rows go the long way.
+        room = min(len(self.vocabulary.features), _SINGLE_ROOM)
+        self._single = Single(self.learner, self.state, self.vocabulary.features, room)
+        return self._single
 
     def _task_slot(self, task: Any) -> int:
         """A known task's slot, or -1: new tasks, and names that are none, go the long way."""
@@ -193,27 +200,6 @@ class Model:
         if target == "binary" and abs(label) != 1.0:
             raise ValueError(f"label {y!r}; classification takes -1 and +1, regression needs a regression loss")
         return 0.0 if target == "point" else label
-
-    def _fill(self, x: dict[Any, Any]) -> int:
-        """Put a dict's features, all of them known, into the buffers; returns their number, -1 if one is unknown."""
-        slots = self.vocabulary.features.slots
-        if not _SIMPLE.issuperset(map(type, x)):  # 1.0 and True equal 1, but are no names
-            for name in x:
-                plain(name, "feature name")
-        try:
-            indices = [slots[name] for name in x]
-        except (KeyError, TypeError):
-            return -1
-        count = len(indices)
-        single = self._single
-        if single is None or count > single.room:
-            single = self._single = _Single(self.learner, self.state, 2 * count)
-        try:
-            _packer("q", count)(single.indices, 0, *indices)
-            _packer("d", count)(single.values, 0, *x.values())
-        except (struct.error, TypeError, OverflowError):
-            return -1
-        return count
 
     # --- what was learned ---
 
@@ -273,24 +259,6 @@ def load(path: str | os.PathLike[str]) -> Model:
         return Model.from_bytes(data)
     except FileError as error:
         raise FileError(f"{os.fspath(path)}: {error}") from None
-
-
-class _Single:
-    """The buffers of a single event, and the handle over them: made again when the state grows."""
-
-    def __init__(self, learner: Learner, state: Any, room: int) -> None:
-        batch = single_batch(max(room, 16))
-        self.room = len(batch.indices)
-        self.indices, self.values = batch.indices.data.cast("B"), batch.values.data.cast("B")
-        self.batch = batch
-        self.scores = np.zeros(1)
-        self.trace = np.zeros((1, len(TRACE)))
-        self.handle = learner.handle(state, batch, self.scores, self.trace)
-
-
-@cache
-def _packer(kind: str, count: int) -> Any:
-    return struct.Struct(f"{count}{kind}").pack_into
 
 
 def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:

@@ -41,6 +41,7 @@ class Names:
     def __init__(self, names: Iterable[Name] = (), columns: int = 0) -> None:
         self.columns = columns  # slots 0 .. columns-1 are the whole numbers 0 .. columns-1
         self.slots: dict[Name, int] = {}
+        self.only_text = columns == 0  # no name but strings: nothing else can be equal to one
         self._later: list[Name] = []
         self.extend(names)
 
@@ -66,10 +67,12 @@ class Names:
         for name in names:
             self.slots[name] = len(self)
             self._later.append(name)
+            self.only_text = self.only_text and type(name) is str
 
     def widen(self, columns: int) -> None:
         """Make 0 .. columns-1 names, when there are no others."""
         self.columns = max(self.columns, columns)
+        self.only_text = self.only_text and self.columns == 0
 
     def locate(self, names: Sequence[Name] | int) -> tuple[Ints | None, "Addition"]:
         """Slots for `names` (an int d stands for the columns 0 .. d-1), new ones after the last, and what to add.
@@ -93,8 +96,9 @@ class Names:
     def known(self, names: Sequence[Name] | int) -> Ints | None:
         """Slots for `names`, -1 where unknown; None where every name is its own slot."""
         if isinstance(names, int):
-            if not self._later and names <= self.columns:
-                return None
+            if not self._later:
+                columns = np.arange(names)
+                return None if names <= self.columns else np.where(columns < self.columns, columns, -1)
             names = range(names)
         return np.fromiter((self.find(name) for name in names), np.int64, len(names))
 

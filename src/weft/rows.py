@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from weft.batch import Floats, Ints
+from weft.batch import LARGEST, SMALLEST, Floats, Ints
 from weft.jit import kernel
 from weft.names import MOST_NAMES, Name, plain
 
-REMEDY = "replace or drop it before learning"
+REMEDY = f"values lie within -{LARGEST:g} .. {LARGEST:g}, replace or drop it"
 _TABLE = "give one row per example and one column per feature"
 
 
@@ -75,7 +75,7 @@ def _from_dense(X: Any) -> Rows:
         raise ValueError(f"X has {array.ndim} dimension(s); {_TABLE}")
     if array.dtype.kind not in "fiub":
         array = _numbers(np.asarray(X, object))
-    array = np.require(array, np.float64, "CAW")  # read-only input would compile again
+    array = np.require(array, np.float64, ["C", "A", "W"])  # read-only input would compile again
     n, d = array.shape
     indptr, indices, values = np.empty(n + 1, np.int64), np.empty(n * d, np.int64), np.empty(n * d)
     bad = _compress(array, indptr, indices, values)
@@ -214,9 +214,9 @@ def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
     for i in range(n):
         for j in range(d):
             value = X[i, j]
-            if not math.isfinite(value):
+            if not abs(value) <= LARGEST:
                 return int(i * d + j)
-            if value != 0.0:
+            if abs(value) >= SMALLEST:
                 indices[used] = j
                 values[used] = value
                 used += 1
@@ -234,7 +234,7 @@ def _tidy(indptr: Ints, indices: Ints, values: Floats, fault: Ints) -> None:
         first = kept
         ordered = True
         for e in range(begin, end):
-            if not math.isfinite(values[e]):
+            if not abs(values[e]) <= LARGEST:
                 fault[0], fault[1] = 1, (r << 32) | indices[e]
                 return
             if e > begin and indices[e] <= indices[e - 1]:
@@ -248,7 +248,7 @@ def _tidy(indptr: Ints, indices: Ints, values: Floats, fault: Ints) -> None:
                     fault[0], fault[1] = 2, (r << 32) | indices[e]
                     return
         for e in range(begin, end):
-            if values[e] != 0.0:
+            if abs(values[e]) >= SMALLEST:
                 indices[kept] = indices[e]
                 values[kept] = values[e]
                 kept += 1

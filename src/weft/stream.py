@@ -149,7 +149,7 @@ class Stream:
         if np.any(bad):
             at = int(np.argmax(bad))
             place = f"row {at}"
-            if len(self.data) < len(self):  # several tasks see one row
+            if self.data.length < len(self):  # several tasks see one row
                 place = f"row {self.row[at]}, task {self.task_names[self.task_codes[at]]!r}"
             raise ValueError(f"{place}: label {self.y[at]:g}; {remedy}")
 

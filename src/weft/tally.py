@@ -22,6 +22,8 @@ COLUMNS = (
 )
 EVENTS, MISTAKES, LOSS, TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, ABSOLUTE, SQUARED = range(8)
 
+_MOST_WAITING = 512
+
 
 class Tally:
     """Counts per task, in the order of the model's tasks, over all events learned so far.
@@ -36,48 +38,47 @@ class Tally:
     ([2, 1], [1, 1], 0.5)
     """
 
-    def __init__(self, names: Names, target: Target, table: Floats | None = None) -> None:
+    def __init__(self, names: Names, target: Target, loss: tuple[int, float], table: Floats | None = None) -> None:
         self._names = names
         self.target = target
-        self.table = np.zeros((0, len(COLUMNS))) if table is None else table
+        self._loss = loss
+        self._table = np.zeros((0, len(COLUMNS))) if table is None else table
+        self._waiting: list[tuple[int, float, float]] = []
 
     # --- kept by the model ---
 
     def reserve(self, tasks: int) -> None:
         """Room for that many tasks."""
-        if tasks > len(self.table):
-            grown = np.zeros((max(tasks, 2 * len(self.table)), len(COLUMNS)))
-            grown[: len(self.table)] = self.table
-            self.table = grown
+        if tasks > len(self._table):
+            grown = np.zeros((max(tasks, 2 * len(self._table)), len(COLUMNS)))
+            grown[: len(self._table)] = self._table
+            self._table = grown
 
-    def count(self, batch: Batch, scores: Floats, loss: int, epsilon: float) -> None:
+    def count(self, batch: Batch, scores: Floats) -> None:
         """Count the issued scores of a batch."""
-        _count(self.table, self.target == "binary", batch.task, batch.label, scores, loss, epsilon)
+        self._settle()
+        _count(self._table, self.target == "binary", batch.task, batch.label, scores, *self._loss)
 
-    def count_one(self, task: int, label: float, score: float, loss: float) -> None:
-        """Count one event."""
-        row = self.table[task]
-        row[EVENTS] += 1.0
-        row[LOSS] += loss
-        if self.target == "binary":
-            if score >= 0.0:
-                row[TRUE_POSITIVE if label > 0.0 else FALSE_POSITIVE] += 1.0
-                if label < 0.0:
-                    row[MISTAKES] += 1.0
-            elif label > 0.0:
-                row[FALSE_NEGATIVE] += 1.0
-                row[MISTAKES] += 1.0
-        else:
-            gap = label - score
-            row[ABSOLUTE] += abs(gap)
-            row[SQUARED] += gap * gap
+    def count_one(self, task: int, label: float, score: float) -> None:
+        """Count one event; it waits until some have come together, or somebody looks."""
+        self._waiting.append((task, label, score))
+        if len(self._waiting) == _MOST_WAITING:
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._waiting:
+            task, label, score = zip(*self._waiting, strict=True)
+            self._waiting = []
+            floats = np.array(label, np.float64), np.array(score, np.float64)
+            _count(self._table, self.target == "binary", np.array(task, np.int64), *floats, *self._loss)
 
     # --- read by the user ---
 
     @property
     def live(self) -> Floats:
         """The table's rows of known tasks."""
-        return self.table[: len(self._names)].copy()
+        self._settle()
+        return self._table[: len(self._names)].copy()
 
     @property
     def tasks(self) -> list[Name]:

@@ -311,6 +311,15 @@ def test_a_label_that_is_no_class(y, setting):
     return
 
 
+def test_a_label_deep_in_a_stream_names_its_row():
+    model = settled(Setting("pa"))
+    stream = weft.Stream(np.eye(9), [1, 1, 1, 1, 1, 1, 1, 3, 1], "new")
+    message = refuses(model, lambda: model.learn(stream), "row 7", "label 3")
+    assert "task" not in message
+    shuffled = stream.take(np.arange(9)[::-1])
+    refuses(model, lambda: model.learn(shuffled), "row 1:", "label 3")
+
+
 def test_no_labels_at_all(setting):
     model = settled(setting)
     if setting.target != "point":
@@ -501,6 +510,13 @@ def test_what_is_no_stream(stream, setting):
 def test_traces(trace):
     model = settled(Setting("pa"))
     refuses(model, lambda: model.learn(weft.Stream([[1.0]] * 3, [1, 1, 1], "new"), trace=trace), "trace")
+
+
+def test_a_refused_stream_leaves_the_trace_alone():
+    model = settled(Setting("pa"))
+    trace = np.full((3, 4), 7.0)
+    refuses(model, lambda: model.learn(weft.Stream([[1.0]] * 3, [1, 1, 2], "new"), trace=trace), "row 2")
+    assert np.all(trace == 7.0)
 
 
 @pytest.mark.parametrize(

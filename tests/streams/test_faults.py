@@ -14,6 +14,9 @@ GOOD = {
 HEAD = {"jsonl": "", "csv": "task,y,a,b\n", "svm": ""}
 
 FAULTS = [
+    ("jsonl", '{"task": "ann", "x": {"a": -1e200}, "y": 1}', 'field "x": 1e+200 is too large; scale values'),
+    ("csv", "ann,1,1,2e180", 'field "x": 2e+180 is too large'),
+    ("svm", "1 qid:ann 1:1 2:1e151", 'field "x": 1e+151 is too large'),
     (
         "jsonl",
         '{"task": "ann", "x": {"a": 1}, "y": "yes"}',

@@ -10,6 +10,7 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.jit import kernel
 
+MOST_DEGREE = 100
 LINEAR, POLY, GAUSSIAN = 0, 1, 2
 KINDS = {"linear": LINEAR, "poly": POLY, "gaussian": GAUSSIAN}
 
@@ -43,8 +44,8 @@ class Kernel:
     def __post_init__(self) -> None:
         if self.name not in KINDS:
             raise ValueError(f"unknown kernel {self.name!r}; choose one of {', '.join(KINDS)}")
-        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or self.degree < 1:
-            raise ValueError(f"degree={self.degree!r} must be a whole number >= 1")
+        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= MOST_DEGREE:
+            raise ValueError(f"degree={self.degree!r} must be a whole number from 1 to {MOST_DEGREE}")
         for letter, low in (("gamma", 0.0), ("coef0", None)):
             value = getattr(self, letter)
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

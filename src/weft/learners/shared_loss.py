@@ -181,14 +181,16 @@ class _SharedLoss:
         return relation_matrix(tasks)
 
     def remark(self, state: Any) -> str | None:
-        """A sentence for the user if the stream broke what the guarantees assume."""
+        """A sentence if the stream broke what the guarantees assume, "" if not yet, None if it cannot."""
+        if self.R is None:
+            return None
         largest = math.sqrt(float(state.scalars[1]))
-        if self.R is not None and largest > self.R * (1 + 1e-12):
+        if largest > self.R * (1 + 1e-12):
             return (
                 f"{self.name}: a row of norm {largest:.6g} exceeds R={self.R:g}, so the loss bounds do not hold; "
                 f"give R >= {largest:.6g} or scale the rows"
             )
-        return None
+        return ""
 
 
 _HORIZON = parameter(

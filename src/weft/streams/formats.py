@@ -16,7 +16,7 @@ from weft.learner import Target
 from weft.names import Name
 from weft.stream import Stream
 from weft.streams import csv, jsonl, svmlight
-from weft.streams.records import Block, Fault, InputError, Rounds, Rules, check_labels
+from weft.streams.records import Block, Fault, InputError, Rounds, Rules, check_labels, check_values
 from weft.streams.source import Position, Source, without_mark
 
 __all__ = ["CHUNK", "FORMATS", "Chunk", "Position", "SourceChanged", "format_of", "read_chunks"]
@@ -183,9 +183,9 @@ class _Reader:
 
     def _parse(self, first: int, lines: list[bytes]) -> Block:
         block = self.parser.parse(first, without_mark(lines) if first == 1 else lines)
-        # What labels and rounds may be is the same for all formats. Labels come first: a row refused for its
-        # label is not in the way of the round's other rows.
-        for check in (lambda b: check_labels(b, self.rules), self.rounds.check):
+        # What labels, values and rounds may be is the same for all formats. Rounds come last: a row that is
+        # refused anyway is not in the way of the round's other rows.
+        for check in (lambda b: check_labels(b, self.rules), check_values, self.rounds.check):
             new = check(block)
             block.faults += new
             if new:

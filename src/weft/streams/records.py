@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.batch import Floats
+from weft.batch import LARGEST, Floats
 from weft.learner import Target
 from weft.names import Name
 
@@ -92,6 +92,24 @@ def name_of(text: str) -> Name:
     if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0"):
         return int(text)
     return text
+
+
+def check_values(block: Block) -> list[Fault]:
+    """Faults of rows with a value so large that its square is not finite."""
+    X = block.X
+    if isinstance(X, list):
+        largest = [max(map(abs, x.values()), default=0.0) for x in X]
+    elif hasattr(X, "indptr"):
+        row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        largest = np.zeros(X.shape[0])
+        np.maximum.at(largest, row, np.abs(X.data))
+    else:
+        table = X.to_numpy() if hasattr(X, "to_numpy") else X
+        largest = np.abs(table).max(axis=1, initial=0.0)
+    bad = np.flatnonzero(np.asarray(largest) > LARGEST).tolist()
+    return [
+        Fault(block.lines[i], "x", f"{largest[i]:g} is too large; scale values to {LARGEST:g} at most") for i in bad
+    ]
 
 
 def check_labels(block: Block, rules: Rules) -> list[Fault]:
