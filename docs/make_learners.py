@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import weft
-from weft.geometry.kernels import Kernel
+from weft.geometry.kernels import KINDS, MOST_DEGREE, Kernel
 from weft.learners.catalogue import LEARNERS, SPECIAL_CASES
 
 HEAD = """\
@@ -32,6 +32,14 @@ NOTES = {
     "the first round with a row that is not zero, with that round's longest row if `R` is not given either; then kept.",
     "implicit": "`tau = argmax { sum_j 2 tau_j l_j - tau_j^2 n_j^2 : tau >= 0, ||tau||* <= C }`. Without `C`: "
     "1/(sqrt(T) R^2) if both `T` and `R` are given, else as `infinite-horizon`.",
+}
+
+KERNEL = {
+    "name": "one of " + ", ".join(f'"{name}"' for name in KINDS),
+    "degree": f"a whole number from 1 to {MOST_DEGREE}",
+    "gamma": "a finite number > 0",
+    "coef0": "a finite number >= 0",
+    "normalize": "True or False",
 }
 
 TAIL = """\
@@ -83,8 +91,10 @@ def page() -> str:
         parts.append(table(("letter", "default", "must be", "meaning"), rows) + "\n")
     assert set(NOTES) == set(LEARNERS), "every learner needs a note"
     special = [(f"`{name}`", text) for names, text in SPECIAL_CASES.items() for name in names.split(", ")]
-    kernels = [(f"`{key}`", default(value)) for key, value in Kernel().as_json().items()]
-    parts.append(TAIL.format(special=table(("name", "is"), special), kernels=table(("key", "default"), kernels)))
+    kernels = [(f"`{key}`", default(value), KERNEL[key]) for key, value in Kernel().as_json().items()]
+    parts.append(
+        TAIL.format(special=table(("name", "is"), special), kernels=table(("key", "default", "must be"), kernels))
+    )
     return "\n".join(parts)
 
 

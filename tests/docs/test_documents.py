@@ -13,6 +13,7 @@ import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -159,12 +160,13 @@ def test_the_readme_begins_with_the_two_commands():
 def test_python(page, tmp_path, monkeypatch):
     """The Python of a page runs from top to bottom, and prints what the block of text after it says."""
     monkeypatch.chdir(tmp_path)
-    space, printed, compared = {"__name__": "page"}, "", 0
+    space, printed, compared, options = {"__name__": "page"}, "", 0, np.get_printoptions()
     for kind, text in blocks(page):
         if kind == "python":
             output = io.StringIO()
-            with contextlib.redirect_stdout(output):
+            with contextlib.redirect_stdout(output), np.printoptions(**options):
                 exec(compile(text, page.name, "exec"), space)
+                options = np.get_printoptions()
             printed = output.getvalue()
         elif kind == "text" and printed:
             assert same(printed, text), printed
