@@ -86,6 +86,8 @@ class Model:
         tasks = self.vocabulary.tasks.after(proposal.tasks)
         self._reserve(tasks, self.vocabulary.features.after(proposal.features))
         self.vocabulary.accept(proposal)
+        if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
+            self._single = None
         trace[:] = 0.0
         scores = np.empty(len(stream))
         self._learn_batch(proposal.batch, scores, trace)
@@ -176,8 +178,8 @@ class Model:
         return float(self.score(as_table(x), [task])[0])
 
     def _make_single(self) -> Single:
-        # Room for every feature there is (up to a page of them): longer rows go the long way.
-        room = min(len(self.vocabulary.features), _SINGLE_ROOM)
+        # Room for every feature there is, and as many to come; rows beyond the limit go the long way.
+        room = min(2 * len(self.vocabulary.features), _SINGLE_ROOM)
         self._single = Single(self.learner, self.state, self.vocabulary.features, room)
         return self._single
 

@@ -26,6 +26,7 @@ class Single:
 
     def __init__(self, learner: Learner, state: Any, features: Names, room: int = 0) -> None:
         self.batch = single_batch(max(room, _LEAST_ROOM))
+        self.room = len(self.batch.indices)
         self.scores = np.zeros(1)
         self.handle = learner.handle(state, self.batch, self.scores, np.zeros((0, len(TRACE))))
         self._features = features

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from weft.batch import Floats, Ints
 from weft.jit import kernel
@@ -122,6 +121,8 @@ class Stream:
     @property
     def X(self) -> Any:
         """The stored rows as a SciPy CSR array."""
+        from scipy import sparse
+
         return sparse.csr_array(
             (self.data.values, self.data.indices, self.data.indptr), shape=(self.data.length, self.data.width)
         )

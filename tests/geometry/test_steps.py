@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import weft
 from weft.geometry import losses, norms, steps
-from weft.geometry.implicit import sort
 from weft.geometry.norms import Interpolation, Lp, RMax, parse
+from weft.geometry.vectors import sort
 
 PLAIN_NORMS = ["l1", "l1.2", "l1.5", "l2", "l3", "l7", "linf", "2-max", "3-max", "2.5-max"]
 K_NORMS = ["k(1,inf,2.5)", "k(1,inf,0.5)", "k(1.5,3,1.3)", "k(1,2,1.5)", "k(1,3,1.2)", "k(2,inf,1.5)"]

@@ -18,11 +18,12 @@ p-norms in 1/p gives a third, alpha^h, which is sharper for p1 < 2 < p2.
 import math
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from weft.geometry.implicit import Vector, p_norm, sort, two_balls
+from weft.geometry.implicit import two_balls
+from weft.geometry.vectors import Vector, p_norm, sort
 from weft.jit import kernel
 
 LP = 0
@@ -193,12 +194,12 @@ def remoteness(norm: NormCode, k: int) -> float:
     return scale * rho
 
 
-class _Norm:
+class _Norm(Protocol):
     """What the norms offer to users: one vector in, a number or a vector out."""
 
     @property
     def code(self) -> NormCode:
-        raise NotImplementedError
+        """For compiled code."""
 
     def value(self, v: Vector) -> float:
         """||v||."""
@@ -240,6 +241,7 @@ class Lp(_Norm):
 
     @property
     def code(self) -> NormCode:
+        """For compiled code."""
         return NormCode(LP, self.p, self.p, 1.0)
 
     def __str__(self) -> str:
@@ -257,6 +259,7 @@ class RMax(_Norm):
 
     @property
     def code(self) -> NormCode:
+        """For compiled code."""
         return NormCode(RMAX, 1.0, np.inf, self.r)
 
     def __str__(self) -> str:
@@ -278,6 +281,7 @@ class Interpolation(_Norm):
 
     @property
     def code(self) -> NormCode:
+        """For compiled code."""
         return NormCode(INTERPOLATION, self.p1, self.p2, self.alpha)
 
     def __str__(self) -> str:

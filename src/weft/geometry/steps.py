@@ -4,8 +4,10 @@ All three take the losses l >= 0 of the tasks active in the round and fill tau, 
 where l_j = 0, and dual norm at most C. `n2` holds the squared lengths of the update directions.
 """
 
-from weft.geometry.implicit import Vector, clipped, lp_ball, r_max_balls, two_balls
+from weft.geometry.implicit import lp_ball, two_balls
 from weft.geometry.norms import LP, RMAX, NormCode, conjugate, maximize, norm_dual, remoteness, simplify
+from weft.geometry.r_max import clipped, r_max_balls
+from weft.geometry.vectors import Vector
 from weft.jit import kernel
 
 

@@ -96,9 +96,9 @@ def name_of(text: str) -> Name:
 
 def check_values(block: Block) -> list[Fault]:
     """Faults of rows with a value so large that its square is not finite."""
-    X = block.X
+    X, largest = block.X, np.zeros(0)
     if isinstance(X, list):
-        largest = [max(map(abs, x.values()), default=0.0) for x in X]
+        largest = np.array([max(map(abs, x.values()), default=0.0) for x in X])
     elif hasattr(X, "indptr"):
         row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         largest = np.zeros(X.shape[0])
@@ -106,7 +106,7 @@ def check_values(block: Block) -> list[Fault]:
     else:
         table = X.to_numpy() if hasattr(X, "to_numpy") else X
         largest = np.abs(table).max(axis=1, initial=0.0)
-    bad = np.flatnonzero(np.asarray(largest) > LARGEST).tolist()
+    bad = np.flatnonzero(largest > LARGEST).tolist()
     return [
         Fault(block.lines[i], "x", f"{largest[i]:g} is too large; scale values to {LARGEST:g} at most") for i in bad
     ]

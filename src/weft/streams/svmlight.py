@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from weft.names import Name
 from weft.streams.records import Block, Fault, Refused, Rules, name_of, show
@@ -97,6 +96,8 @@ def _rows(features: list[str]) -> Any:
     if np.any((np.diff(indices[order]) == 0) & (np.diff(row[order]) == 0)):
         raise ValueError("a feature stands twice")
     width = int(indices.max()) + 1 if len(indices) else 0
+    from scipy import sparse
+
     return sparse.csr_array((values, indices, indptr), shape=(len(features), width))
 
 
