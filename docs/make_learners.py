@@ -1,0 +1,102 @@
+"""Write docs/learners.md from the catalogue: `python docs/make_learners.py`. A test fails when it is out of date."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import weft
+from weft.geometry.kernels import KINDS, MOST_DEGREE, Kernel
+from weft.learners.catalogue import LEARNERS, SPECIAL_CASES
+
+HEAD = """\
+# Learners and their parameters
+
+Made from `weft.catalogue()` by `docs/make_learners.py`; do not edit it by hand.
+
+`weft.Model(name, **parameters)` builds a learner by its name; every learner can be built by its name alone. On the
+command line, `--learner NAME --set LETTER=VALUE`. A wrong name, letter, type or range is refused with what is
+allowed. `tasks=` (names, or a number) declares tasks up front; with any learner here they may also appear as they come.
+
+Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
+[shared-loss.md](shared-loss.md).
+"""
+
+NOTES = {
+    "perceptron": "Classifies. The tallied loss is the hinge loss, so that figures compare with other learners'.",
+    "pa": 'Classifies, or predicts numbers with `loss="epsilon-insensitive"`. The step is tau = l/n^2 (`pa`), '
+    "min(C, l/n^2) (`pa-i`) or l/(n^2 + 1/(2C)) (`pa-ii`), with l the loss and n the length of the row; `pa` does not "
+    "use C.",
+    "finite-horizon": "`tau = argmax { tau.l : ||tau||* <= C }`. Without `C`: 1/(sqrt(T) R^2) if both `T` and `R` are "
+    "given, else 1.",
+    "infinite-horizon": "The same direction, `||tau||* = min(C, ||l|| / (R^2 rho^2))`. Without `C`: 1/(R^2 rho^2) at "
+    "the first round with a row that is not zero, with that round's longest row if `R` is not given either; then kept.",
+    "implicit": "`tau = argmax { sum_j 2 tau_j l_j - tau_j^2 n_j^2 : tau >= 0, ||tau||* <= C }`. Without `C`: "
+    "1/(sqrt(T) R^2) if both `T` and `R` are given, else as `infinite-horizon`.",
+}
+
+KERNEL = {
+    "name": "one of " + ", ".join(f'"{name}"' for name in KINDS),
+    "degree": f"a whole number from 1 to {MOST_DEGREE}",
+    "gamma": "a finite number > 0",
+    "coef0": "a finite number >= 0",
+    "normalize": "True or False",
+}
+
+TAIL = """\
+## Names from the papers
+
+These need no learner of their own. Asking for one is answered with what it is.
+
+{special}
+
+## Norms
+
+`"l1"`, `"l2"`, `"l1.5"`, `"linf"` (p-norms, p >= 1); `"3-max"`, `"2.5-max"` (sum of the r largest, r >= 1);
+`"k(1,inf,2.5)"` (p1, p2 >= 1, alpha > 0); or an object of `weft.geometry.norms`: `Lp(p)`, `RMax(r)`,
+`Interpolation(p1, p2, alpha)`.
+
+## Kernels
+
+A name, or a dict with these keys. With `normalize` the kernel is divided by sqrt(K(x,x) K(z,z)).
+
+{kernels}
+
+`linear` is x.z; `poly` is (gamma x.z + coef0)^degree; `gaussian` is exp(-gamma |x - z|^2).
+"""
+
+
+def default(value: Any) -> str:
+    """As Python writes it, with double quotes."""
+    text = json.dumps(value) if isinstance(value, str) else repr(value)
+    return f"`{text}`"
+
+
+def cell(text: str) -> str:
+    """Text that may stand in a table."""
+    return text.replace("|", "\\|")
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(map(cell, line))} |" for line in (head, *rows)]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def page() -> str:
+    """The whole file."""
+    parts = [HEAD]
+    for entry in weft.catalogue():
+        rows = [(f"`{p.name}`", default(p.default), p.allowed, p.doc) for p in entry.parameters]
+        parts.append(f"## `{entry.name}`\n\n{entry.summary} ({entry.paper})\n\n{NOTES[entry.name]}\n")
+        parts.append(table(("letter", "default", "must be", "meaning"), rows) + "\n")
+    assert set(NOTES) == set(LEARNERS), "every learner needs a note"
+    special = [(f"`{name}`", text) for names, text in SPECIAL_CASES.items() for name in names.split(", ")]
+    kernels = [(f"`{key}`", default(value), KERNEL[key]) for key, value in Kernel().as_json().items()]
+    parts.append(
+        TAIL.format(special=table(("name", "is"), special), kernels=table(("key", "default", "must be"), kernels))
+    )
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("learners.md").write_text(page(), encoding="utf-8")

@@ -1,0 +1,195 @@
+"""Draw the pictures of the documentation from runs of weft: `python docs/pictures/make.py [folder]`.
+
+    learning-curves.svg  the three learners of `weft demo` on its stream, averaged over 20 seeds
+    separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
+
+Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody
+needs the colours.
+"""
+
+import sys
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import weft
+from weft.cli.demo import CANDIDATES
+from weft.streams import related_tasks
+
+SEEDS, TASKS, EVENTS = 20, 120, 6000  # tasks and events of `weft demo`
+BLUE, ORANGE, GREEN, GREY = "a", "b", "c", "d"
+STYLE = """
+text { font: 13px system-ui, sans-serif; fill: #59636e; } .title { font-weight: 600; fill: #454c54; }
+.frame { stroke: #818b98; stroke-width: 1; fill: none; } .grid { stroke: #818b98; stroke-opacity: .3; }
+.line { fill: none; stroke-width: 2.2; stroke-linejoin: round; } .dash { stroke-dasharray: 7 4; }
+.a { stroke: #0969da; } .b { stroke: #bc4c00; } .c { stroke: #1a7f37; } .d { stroke: #6e7781; }
+text.a { fill: #0969da; } text.b { fill: #bc4c00; } text.c { fill: #1a7f37; } text.d { fill: #6e7781; }
+text.a, text.b, text.c, text.d { stroke: none; font-weight: 600; }
+@media (prefers-color-scheme: dark) {
+text { fill: #9198a1; } .title { fill: #d1d7e0; }
+.a { stroke: #58a6ff; } .b { stroke: #f0883e; } .c { stroke: #3fb950; } .d { stroke: #9198a1; }
+text.a { fill: #58a6ff; } text.b { fill: #f0883e; } text.c { fill: #3fb950; } text.d { fill: #9198a1; } }
+"""
+
+
+class Line(NamedTuple):
+    """A curve: what it is called, its colour, its points, dashed or not."""
+
+    name: str
+    colour: str
+    x: np.ndarray
+    y: np.ndarray
+    dash: bool = False
+
+
+class Panel(NamedTuple):
+    """One drawing: title, what x and y are, lines, the ends of the y axis, how its figures are written."""
+
+    title: str
+    x_name: str
+    lines: list[Line]
+    top: float
+    figure: Callable[[float], str]
+
+
+def draw(panels: list[Panel], width: int = 430, height: int = 300, labels: int = 110) -> str:
+    """Panels side by side, with room for the names of the lines at the right of each."""
+    parts = []
+    for at, panel in enumerate(panels):
+        parts.append(f'<g transform="translate({at * width} 0)">{_panel(panel, width - labels, height, labels)}</g>')
+    size = f'width="{width * len(panels)}" height="{height}" viewBox="0 0 {width * len(panels)} {height}"'
+    names = "; ".join(escape(panel.title) for panel in panels)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{names}</title><style>{STYLE}</style>'
+    return head + "\n" + "\n".join(parts) + "\n</svg>\n"
+
+
+def _panel(panel: Panel, right: int, height: int, labels: int) -> str:
+    left, top, bottom = 56, 34, height - 44
+    most = max(float(line.x[-1]) for line in panel.lines)
+
+    def across(x: float) -> float:
+        return left + (right - left) * x / most
+
+    def up(y: float) -> float:
+        return bottom - (bottom - top) * y / panel.top
+
+    out = [f'<text class="title" x="{left}" y="20">{escape(panel.title)}</text>']
+    for step in range(6):
+        y = panel.top * step / 5
+        if step:
+            out.append(f'<path class="grid" d="M{left} {up(y):.1f}H{right}"/>')
+        out.append(f'<text x="{left - 8}" y="{up(y) + 4:.1f}" text-anchor="end">{panel.figure(y)}</text>')
+    out.append(f'<path class="frame" d="M{left} {top}V{bottom}H{right}"/>')
+    for x, anchor in ((0.0, "start"), (most, "end")):
+        out.append(f'<text x="{across(x):.1f}" y="{bottom + 18}" text-anchor="{anchor}">{x:,.0f}</text>')
+    out.append(f'<text x="{(left + right) / 2}" y="{bottom + 34}" text-anchor="middle">{escape(panel.x_name)}</text>')
+    for line, place in zip(panel.lines, _apart([up(float(line.y[-1])) for line in panel.lines]), strict=True):
+        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(line.x, line.y, strict=True))
+        style = f"line {line.colour}{' dash' if line.dash else ''}"
+        out.append(f'<polyline class="{style}" points="{points}"/>')
+        out.append(f'<text class="{line.colour}" x="{right + 6}" y="{place + 4:.1f}">{escape(line.name)}</text>')
+    return "\n".join(out)
+
+
+def _apart(places: list[float], least: float = 16.0) -> list[float]:
+    """The same heights, moved apart so that their labels do not touch."""
+    order = np.argsort(places, kind="stable")
+    gaps = least * np.arange(len(places))
+    heights = np.maximum.accumulate(np.array(places)[order] - gaps) + gaps
+    heights -= max(0.0, (heights.max() - max(places)) / 2)
+    out = np.empty(len(places))
+    out[order] = heights
+    return out.tolist()
+
+
+# --- learning curves -------------------------------------------------------------------------------------------------
+
+
+def learning_curves() -> str:
+    """Error over the last tenth of the stream: all events, and those of the loners alone."""
+    everyone: dict[str, list[np.ndarray]] = {candidate.label: [] for candidate in CANDIDATES}
+    loners: dict[str, list[np.ndarray]] = {candidate.label: [] for candidate in CANDIDATES}
+    ends = np.linspace(EVENTS // 20, EVENTS, 60).astype(int)
+    for seed in range(SEEDS):
+        stream = related_tasks(
+            tasks=TASKS, events=EVENTS, groups=1, loners=TASKS // 6, spread=0.3, noise=0.05, round_size=8, seed=seed
+        )
+        alone = np.array([name.startswith("loner") for name in stream.task_names])[stream.task_codes]
+        for candidate in CANDIDATES:
+            scores = weft.Model(candidate.learner, **candidate.parameters).learn(stream)
+            wrong = (scores >= 0.0) != (stream.y > 0.0)
+            everyone[candidate.label].append(_sliding(wrong, np.ones(EVENTS), ends))
+            loners[candidate.label].append(_sliding(wrong, alone, ends))
+    colours = {"independent": BLUE, "pooled": ORANGE, "shared loss": GREEN}
+
+    def panel(title: str, curves: dict[str, list[np.ndarray]], top: float) -> Panel:
+        lines = [
+            Line(name, colours[name], ends, np.mean(runs, axis=0), name == "shared loss")
+            for name, runs in curves.items()
+        ]
+        return Panel(title, "events", lines, top, lambda y: f"{100 * y:.0f}%")
+
+    return draw([panel("error, all 120 users", everyone, 0.5), panel("error, the 20 loners alone", loners, 1.0)])
+
+
+def _sliding(wrong: np.ndarray, counted: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Share of wrong among the counted events of the last tenth of the stream (less at its beginning)."""
+    begins = np.maximum(ends - EVENTS // 10, 0)
+    mistakes = np.concatenate([[0.0], np.cumsum(wrong * counted)])
+    events = np.concatenate([[0.0], np.cumsum(counted)])
+    return (mistakes[ends] - mistakes[begins]) / (events[ends] - events[begins])
+
+
+# --- separation ------------------------------------------------------------------------------------------------------
+
+
+def separating_stream(k: int, C: float, cycles: int) -> weft.Stream:
+    """Labels are all +1. First 1/C rounds of (1,0) for all; then, cycle by cycle, one task after the other gets (0,1)
+    while the rest see (1,0), and at last all of them get (0,-1), which undoes the one step that each task made."""
+    one, two = np.eye(2)
+    rounds = [np.tile(one, (k, 1))] * round(1 / C)
+    for _ in range(cycles):
+        rounds += [np.where(np.arange(k)[:, None] == j, two, one) for j in range(k)]
+        rounds.append(np.tile(-two, (k, 1)))
+    T = len(rounds)
+    return weft.Stream(np.concatenate(rounds), np.ones(T * k), np.tile(np.arange(k), T), np.repeat(np.arange(T), k))
+
+
+def separation(k: int = 8, C: float = 2.0**-5, cycles: int = 1000) -> str:
+    """The worst loss of every round, summed up."""
+    stream = separating_stream(k, C, cycles)
+    T = stream.n_rounds
+    at = np.unique(np.linspace(0, T - 1, 200).astype(int))
+
+    def total(losses: np.ndarray) -> np.ndarray:
+        return np.cumsum(losses.reshape(T, k).max(axis=1))[at]
+
+    def run(name: str, **parameters: object) -> np.ndarray:
+        trace = np.zeros((len(stream), 4))
+        weft.Model(name, C=C, **parameters).learn(stream, trace=trace)
+        return total(trace[:, 0])
+
+    best = total(np.maximum(0.0, 1.0 - stream.X.toarray().sum(axis=1)))
+    alone, shared = run("finite-horizon", norm="l1"), run("finite-horizon", norm="linf")
+    lines = [
+        Line("each task alone", BLUE, at, alone),
+        Line("shared loss, linf", GREEN, at, shared),
+        Line("best fixed weights", GREY, at, best, dash=True),
+    ]
+    panel = Panel(f"sum of each round's worst loss, {k} tasks", "rounds", lines, 10_000.0, lambda y: f"{y:,.0f}")
+    return draw([panel], width=600, labels=150)
+
+
+PICTURES = {"learning-curves.svg": learning_curves, "separation.svg": separation}
+
+
+def main(folder: Path) -> None:
+    for name, make in PICTURES.items():
+        (folder / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

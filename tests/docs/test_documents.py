@@ -1,0 +1,268 @@
+"""The documents tell all there is, and nothing that does not run."""
+
+import contextlib
+import doctest
+import importlib.util
+import inspect
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import weft
+from weft.cli.main import COMMANDS, cli
+from weft.evaluation import Bound, Comparison, Run
+from weft.learners.catalogue import SPECIAL_CASES
+from weft.reductions import Multiclass, Multilabel, VectorRegression
+from weft.streams import Chunk, Fault, Position
+from weft.tally import Tally
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+pytestmark = pytest.mark.xdist_group("documents")  # they share compiled kernels
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def everything():
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+
+
+def blocks(page):
+    """(kind, text) of all fenced blocks, in order."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def same(found, written):
+    """Whether an output is what a page says; `...` stands for anything, spaces and empty lines do not count."""
+    return doctest.OutputChecker().check_output(_squeezed(written), _squeezed(found), FLAGS)
+
+
+def _squeezed(text):
+    return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
+
+
+def imported(path):
+    """A script as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses and NamedTuples look there
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[path.stem]
+    return module
+
+
+# ------------------------------------------------------------------------------------------------ all is documented
+
+
+@pytest.mark.parametrize("entry", weft.catalogue(), ids=lambda entry: entry.name)
+def test_every_learner_and_parameter(entry):
+    assert f"| `{entry.name}` |" in read("README.md")
+    section = read("docs/learners.md").split(f"\n## `{entry.name}`\n")[1].split("\n## ")[0]
+    assert entry.summary in section
+    assert entry.paper in section
+    for parameter in entry.parameters:
+        line = next(line for line in section.splitlines() if line.startswith(f"| `{parameter.name}` |"))
+        assert parameter.doc in line
+        assert parameter.allowed in line
+
+
+def test_every_special_name():
+    names = [name for group in SPECIAL_CASES for name in group.split(", ")]
+    assert [name for name in names if f"| `{name}` |" not in read("docs/learners.md")] == []
+
+
+def test_the_reference_of_learners_is_up_to_date():
+    assert imported(ROOT / "docs" / "make_learners.py").page() == read("docs/learners.md")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option(name):
+    section = read("docs/command-line.md").split(f"\n## weft {name}\n")[1].split("\n## ")[0]
+    assert f"$ weft {name}" in section
+    options = [option for parameter in cli.get_command(None, name).params for option in parameter.opts]
+    assert [option for option in options if option.startswith("-") and f"`{option}" not in section] == []
+
+
+def test_every_public_name():
+    packages = [getattr(weft, name) for name in dir(weft) if inspect.ismodule(getattr(weft, name))]
+    names = [f"weft.{name}" for name in weft.__all__]
+    names += [name for package in packages for name in getattr(package, "__all__", [])]
+    told = everything()
+    assert len(packages) == 4
+    assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", told)] == []
+
+
+@pytest.mark.parametrize("owner", [weft.Model, weft.Stream], ids=lambda owner: owner.__name__)
+def test_every_public_method(owner):
+    names = [name for name in vars(owner) if not name.startswith("_")]
+    section = read("docs/python.md").split(f"\n## `weft.{owner.__name__}`\n")[1].split("\n## ")[0]
+    assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
+
+
+RESULTS = (Tally, Comparison, Run, Bound, Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
+
+
+@pytest.mark.parametrize("owner", RESULTS, ids=lambda owner: owner.__name__)
+def test_every_part_of_a_result(owner):
+    names = {name for name in {*vars(owner), *inspect.get_annotations(owner)} if not name.startswith("_")}
+    told = read("docs/python.md") + read("docs/shared-loss.md")
+    assert [name for name in sorted(names) if not re.search(rf"`(\w+\.)?{name}\b", told)] == []
+
+
+def test_every_dependency_has_a_reason():
+    text = read("pyproject.toml")
+    named = set(re.findall(r'^\s*"([a-z][\w-]*)(?:>=[\d.]+)?",?$', text, re.MULTILINE))
+    named |= set(re.findall(r'"([a-z][\w-]*)"', re.search(r"^build = .*$", text, re.MULTILINE)[0]))
+    named |= set(re.findall(r'"([a-z][\w-]*)"', re.search(r"^bench = .*$", text, re.MULTILINE)[0]))
+    assert {"numpy", "msgspec", "cvxpy", "editables", "vowpalwabbit"} <= named
+    assert [name for name in sorted(named) if f"| {name} |" not in read("CONTRIBUTING.md")] == []
+
+
+def test_every_make_target_and_layer():
+    text = read("CONTRIBUTING.md")
+    targets = re.search(r"^\.PHONY: (.*)$", read("Makefile"), re.MULTILINE)[1].split()
+    assert [target for target in targets if f"`make {target}`" not in text] == []
+    layers = [line.strip() for line in read(".importlinter").split("layers =")[1].splitlines() if line.strip()]
+    drawn = read("docs/architecture.md").split("\n## Layers\n")[1].split("```")[1].splitlines()[1:]
+    assert [re.split(r"\s{2,}", line)[0] for line in drawn] == layers
+
+
+def test_the_readme_begins_with_the_two_commands():
+    text = read("README.md")
+    assert text.index("make run") < text.index("```python")
+    assert text.index("make test") < text.index("```python")
+    assert "BSD-3-Clause" in text
+
+
+# -------------------------------------------------------------------------------------------------- all of it runs
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_python(page, tmp_path, monkeypatch):
+    """The Python of a page runs from top to bottom, and prints what the block of text after it says."""
+    monkeypatch.chdir(tmp_path)
+    space, printed, compared, options = {"__name__": "page"}, "", 0, np.get_printoptions()
+    for kind, text in blocks(page):
+        if kind == "python":
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output), np.printoptions(**options):
+                exec(compile(text, page.name, "exec"), space)
+                options = np.get_printoptions()
+            printed = output.getvalue()
+        elif kind == "text" and printed:
+            assert same(printed, text), printed
+            printed, compared = "", compared + 1
+        else:
+            printed = ""
+    assert compared
+
+
+def run_line(line):
+    """What a line of a console prints, on both outputs and on the first: weft in this process, the rest by a shell."""
+    before, pipe, command = line.rpartition("| weft ")
+    if line.startswith("weft ") or pipe:
+        fed = subprocess.run(["sh", "-c", before], capture_output=True, text=True, check=True).stdout if pipe else None
+        words = shlex.split(command if pipe else line.removeprefix("weft "))
+        result = CliRunner().invoke(cli, words, input=fed, prog_name="weft")
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return [result.stdout + result.stderr, result.stderr + result.stdout, result.stdout]
+    assert line.split()[0] in ("printf", "echo", "cat"), line
+    return [subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True).stdout]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_console(page, tmp_path, monkeypatch):
+    """The commands of a page run from top to bottom, and print what it says, where it says anything."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for kind, text in blocks(page):
+        for part in text.split("$ ")[1:] if kind == "console" else ():
+            line, _, written = part.partition("\n")
+            found = run_line(line)
+            assert not written.strip() or any(same(text, written) for text in found), f"$ {line}\n{found[0]}"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_example(path, capsys):
+    imported(path).main()
+    assert re.search(r"\d\.\d", capsys.readouterr().out)
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    assert f"examples/{path.name}" in everything()
+
+
+def test_pictures(tmp_path):
+    made = imported(ROOT / "docs" / "pictures" / "make.py")
+    made.main(tmp_path)
+    for name in made.PICTURES:
+        text = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
+        assert text == (tmp_path / name).read_text(encoding="utf-8"), (
+            f"{name} is out of date; run docs/pictures/make.py"
+        )
+        assert xml.etree.ElementTree.fromstring(text).tag.endswith("svg")
+        assert "prefers-color-scheme: dark" in text
+        assert f"pictures/{name}" in everything()
+
+
+# ----------------------------------------------------------------------------------------------------- all is at hand
+
+
+def tracked():
+    """Text files of the project; without git, those that a clone would have."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in listed.stdout.split("\0") if name]
+    if not names:
+        names = [
+            str(path.relative_to(ROOT)) for part in ("src", "docs", "tests") for path in (ROOT / part).rglob("*.*")
+        ]
+    return [ROOT / name for name in names if (ROOT / name).is_file() and not name.endswith((".pyc", ".png"))]
+
+
+def test_no_machine_of_anyone_is_named():
+    """No home or work folders, no addresses of package registries."""
+    somewhere = re.compile(
+        r"(?<![\w./-])/(?:home|Users|root|work|opt|mnt)/\w|index-url[ =]\S+:|//[\w.-]*(?:pypi|nexus|artifactory)"
+    )
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in tracked()
+        if path != Path(__file__)
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if somewhere.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        assert os.path.commonpath([ROOT, path]) == str(ROOT)
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads], target
