@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
-SOURCES = src tests benchmarks examples
+SOURCES = src tests benchmarks examples docs
 
 .PHONY: run test check lint types layers bench venv lock clean
 

@@ -71,7 +71,7 @@ def _print_one(entry: "Entry", special: dict[str, str]) -> None:
     screen.print(f"{entry.name}: {entry.summary}\n{entry.paper}")
     table = _text_table("letter", "default", "must be", "meaning")
     for p in entry.parameters:
-        table.add_row(p.name, _default(p.default), p.allowed, p.doc)
+        table.add_row(p.name, str(p.default), p.allowed, p.doc)
     if entry.parameters:
         screen.print(table)
     else:

@@ -105,13 +105,17 @@ def learn_chunks(
     """Learn all chunks and save; at Ctrl-C, save what was learned and stop."""
     run = Run(before=start.events if start else 0)
     resumable = source != "-"
-    entry, unsaved = start, 0
+    entry, saved, unsaved = start, start, 0
 
     def save() -> None:
         sources = dict(file.state.sources)
         if resumable and entry is not None:
             sources[source_key(source)] = entry
         file.save(sources)
+
+    def is_new() -> bool:
+        """Something was learned, or lines were passed over that need not be looked at again."""
+        return unsaved > 0 or (resumable and entry != saved)
 
     stop = CtrlC()
     try:
@@ -126,11 +130,11 @@ def learn_chunks(
                 on_chunk(chunk)
                 if every and unsaved >= every:
                     save()
-                    unsaved = 0
+                    saved, unsaved = entry, 0
     except KeyboardInterrupt:
         run.interrupted = True
     with contextlib.suppress(KeyboardInterrupt), stop:
-        if unsaved:
+        if is_new():
             save()
     return run
 

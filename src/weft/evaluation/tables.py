@@ -37,7 +37,7 @@ def as_rich(title: str, head: list[str], lines: list[Line]) -> Any:
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(head[0], min_width=min(12, max(len(line[0][0]) for line in lines)))
+    table.add_column(head[0], overflow="fold", min_width=min(12, max(len(line[0][0]) for line in lines)))
     for name in head[1:]:
         table.add_column(name, justify="right", no_wrap=True)
     for line in lines:

@@ -31,6 +31,9 @@ RMAX = 1
 INTERPOLATION = 2
 
 
+NEARLY_ONE = 1.0 + 1e-9
+
+
 class NormCode(NamedTuple):
     """A norm as kernels take it: p-norm (p1), r-max (alpha is r) or K(p1, p2, alpha)."""
 
@@ -54,10 +57,13 @@ def simplify(norm: NormCode, k: int) -> tuple[float, NormCode]:
 
     That is a p-norm, an r-max with 1 < r < k, or a K with p1 < p2 and 1 < alpha < k^(1/p1 - 1/p2).
     """
-    p1, p2, alpha = norm.p1, norm.p2, norm.alpha
+    # An exponent that is 1 but for rounding has a conjugate beyond all powers.
+    p1 = 1.0 if norm.p1 < NEARLY_ONE else norm.p1
+    p2 = 1.0 if norm.p2 < NEARLY_ONE else norm.p2
+    alpha = norm.alpha
     scale, alone = 1.0, alpha  # alone: the factor of |v|_p2 when z takes all
     if norm.kind == LP:
-        return scale, norm
+        return scale, NormCode(LP, p1, p1, 1.0)
     if norm.kind == RMAX:
         p1, p2 = 1.0, np.inf
     if p1 > p2:  # K(p1, p2, alpha) = alpha K(p2, p1, 1/alpha)

@@ -23,7 +23,8 @@ Reading. Dormant tasks (absent, or without a label) are left out of the round, w
 the remoteness rho is that of the *dual* norm for the tasks active in the round. Without `C` the explicit finite-horizon
 learner takes 1/(sqrt(T) R^2) if `T` and `R` are given and 1 otherwise; the other two take 1/(R^2 rho^2), with R the
 largest row of the first round that has one if it is not given, and keep it. A row of zeros cannot move its task, but
-its loss still counts in the norm. Where the maximiser is not unique the lowest slot wins.
+its loss still counts in the norm. Where the maximiser is not unique, the task that stands first in the
+round wins.
 """
 
 import math
@@ -76,7 +77,8 @@ class _SharedLoss:
     )
     C: float | None = parameter(
         None,
-        "aggressiveness: bounds the round's step; None: from T and R, or from the first round",
+        "aggressiveness: bounds the round's step; None: 1/(sqrt(T) R^2) if T and R are given, else 1 for "
+        "finite-horizon and 1/(R^2 rho^2) of the first round for the others",
         Real(above=0, optional=True),
     )
     R: float | None = parameter(
