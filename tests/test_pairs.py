@@ -77,15 +77,17 @@ def dot(index, weights, task, batch, i, slots):
     """w_task . x(i) and |x(i)|^2 as a kernel asks for them."""
     row = batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     if index.layout[pairs.HASHED]:
-        return pairs.dot_hashed(index.table, weights, task, *row, slots)
+        pairs.find_row(index.table, weights, task, row[0], *row[2:], slots)
+        return pairs.dot_hashed(weights, *row[1:], slots)
     return pairs.dot_table(index.layout, weights, task, *row)
 
 
-def add(index, weights, task, batch, i, scale, slots, fresh):
+def add(index, weights, task, batch, i, scale, slots):
     """w_task += scale x(i) as a kernel asks for it."""
     row = batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     if index.layout[pairs.HASHED]:
-        pairs.add_hashed(*index, weights, task, *row, scale, slots, fresh)
+        pairs.find_row(index.table, weights, task, row[0], *row[2:], slots)
+        pairs.add_hashed(*index, weights, task, *row, scale, slots)
     else:
         pairs.add_table(index.layout, weights, task, *row, scale)
 
@@ -100,15 +102,12 @@ def test_dot_and_add_against_a_matrix(layout):
     tasks, features = 5, 9
     index, weights = LAYOUTS[layout](tasks, features)
     W = np.zeros((tasks, features))
-    for step in range(60):
+    for _ in range(60):
         x = random_rows(rng, features)
         batch, task, scale = batch_of([x]), int(rng.integers(tasks)), float(rng.integers(-2, 3))
         slots = pairs.slot_space(index, batch)
         assert dot(index, weights, task, batch, 0, slots) == (W[task] @ x, x @ x)
-        fresh = bool(step % 2)
-        if not fresh and len(slots):
-            slots[:] = 12345  # what `dot` left there may be gone
-        add(index, weights, task, batch, 0, scale, slots, fresh)
+        add(index, weights, task, batch, 0, scale, slots)
         W[task] += scale * x
 
 
@@ -128,7 +127,7 @@ def test_rounds_against_a_matrix(layout, row):
         pairs.dot_rows(index, weights, True, batch, 0, 4, scores)
         assert scores.tolist() == [W[0] @ X[row[i]] for i in range(4)]
         for i in (1, 3):
-            add(index, weights, batch.task[i], batch, i, 2.0, slots, False)
+            add(index, weights, batch.task[i], batch, i, 2.0, slots)
             W[batch.task[i]] += 2.0 * X[row[i]]
 
 
@@ -165,6 +164,6 @@ def test_a_row_of_zeros():
         batch = batch_of([[0.0, 0.0, 0.0]])
         slots = pairs.slot_space(index, batch)
         assert dot(index, weights, 1, batch, 0, slots) == (0.0, 0.0)
-        add(index, weights, 1, batch, 0, 5.0, slots, False)
+        add(index, weights, 1, batch, 0, 5.0, slots)
         assert not weights.any()
         assert index.layout[pairs.USED] == 0

@@ -75,10 +75,16 @@ if PLAIN:
         def __init__(self, parts: tuple[Any, ...]) -> None:
             self.parts = parts
 
+    def prefetch(array: Any, index: Any) -> None:
+        """Plain mode: nothing."""
+
 else:
     import numba
+    from llvmlite import ir
     from numba import types
+    from numba.core import cgutils
     from numba.experimental import structref
+    from numba.extending import intrinsic
 
     _FOLDER = _cache_folder()
     _CONFIG: Any = numba.config
@@ -87,7 +93,8 @@ else:
         # The cache reads CACHE_DIR when it is made; other users of Numba in this process keep their own setting.
         before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, _FOLDER
         try:
-            return numba.njit(nogil=True, cache=True, error_model="numpy", forceinline=inline)(function)
+            settings: dict[str, Any] = {"forceinline": inline, "_nrt": not inline}
+            return numba.njit(nogil=True, cache=True, error_model="numpy", **settings)(function)
         finally:
             _CONFIG.CACHE_DIR = before
 
@@ -107,6 +114,25 @@ else:
     _define: Any = structref.define_proxy
     _define(Handle, _HandleType, ["parts"])
 
+    @intrinsic
+    def prefetch(_: Any, array: Any, index: Any) -> Any:
+        """Ask for the cache line of an array's entry (counted flat), and do not wait for it.
+
+        Memory answers after some three hundred instructions, and fifty can be asked for at a time.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), byte)
+            shape = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+            insert: Any = cgutils.get_or_insert_function
+            function = insert(builder.module, shape, "llvm.prefetch.p0")
+            builder.call(function, [pointer, number(1), number(3), number(1)])  # to be written, kept, data
+            return context.get_dummy_value()
+
+        return types.void(array, index), generate
+
 
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call and keep the machine code on disk."""
@@ -114,9 +140,10 @@ def kernel(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """The same for the innermost helpers: they become part of their callers.
+    """The same for the innermost helpers, which allocate nothing: they become part of their callers.
 
-    A call that hands over ten arrays copies some seventy words, as much work as a short row.
+    A call that hands over ten arrays copies some seventy words, and counting their references (atomically) takes longer
+    than a short row; a function without allocations needs no counts.
     """
     return cast(Function, _compile(function, inline=True))
 

@@ -4,6 +4,7 @@ Other types are refused when they first appear: a name must survive a file, and 
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,10 @@ class Names:
 
     def extend(self, names: Iterable[Name]) -> None:
         """Add names that are not there yet."""
-        for name in names:
-            self.slots[name] = len(self)
-            self._later.append(name)
-            self.only_text = self.only_text and type(name) is str
+        names = list(names)
+        self.slots.update(zip(names, range(len(self), len(self) + len(names)), strict=True))
+        self._later += names
+        self.only_text = self.only_text and set(map(type, names)) <= {str}
 
     def widen(self, columns: int) -> None:
         """Make 0 .. columns-1 names, when there are no others."""
@@ -83,15 +84,12 @@ class Names:
             if not self._later:
                 return None, Addition(columns=max(names, self.columns))
             names = range(names)
-        slots = np.empty(len(names), np.int64)
-        new: list[Name] = []
-        for at, name in enumerate(names):
-            slot = self.find(name)
-            if slot < 0:
-                slot = len(self) + len(new)
-                new.append(name)
-            slots[at] = slot
-        return slots, Addition(new, self.columns)
+        if len(self) == 0:
+            return None, Addition(names)
+        slots = self._known(names)
+        unknown = np.flatnonzero(slots < 0)
+        slots[unknown] = len(self) + np.arange(len(unknown))
+        return slots, Addition([names[at] for at in unknown.tolist()], self.columns)
 
     def known(self, names: Sequence[Name] | int) -> Ints | None:
         """Slots for `names`, -1 where unknown; None where every name is its own slot."""
@@ -100,7 +98,14 @@ class Names:
                 columns = np.arange(names)
                 return None if names <= self.columns else np.where(columns < self.columns, columns, -1)
             names = range(names)
-        return np.fromiter((self.find(name) for name in names), np.int64, len(names))
+        return self._known(names)
+
+    def _known(self, names: Sequence[Name]) -> Ints:
+        slots = np.fromiter(map(self.slots.get, names, repeat(-1)), np.int64, len(names))
+        if self.columns:
+            for at in np.flatnonzero(slots < 0).tolist():
+                slots[at] = self.find(names[at])
+        return slots
 
     def add(self, addition: "Addition") -> None:
         """Carry out what `locate` proposed."""

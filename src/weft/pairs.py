@@ -14,10 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row
-from weft.jit import PLAIN, inner, kernel
+from weft.jit import PLAIN, inner, kernel, prefetch
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""
+
+FAR = 1 << 16
+"""More weights than this do not stay in the cache: rows are asked for ahead of their turn."""
+AHEAD = 4
+"""How many examples ahead."""
 
 TASK_STRIDE, FEATURE_STRIDE, USED, HASHED = 0, 1, 2, 3
 _FEATURE_BITS = 32  # a key is task << 32 | feature
@@ -38,7 +43,7 @@ if PLAIN:  # NumPy warns where the products below wrap around; only the place of
 
 else:
 
-    @kernel
+    @inner
     def _mix(key: int) -> np.uint64:
         """Spread a key over 64 bits: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
         h = np.uint64(key)
@@ -47,7 +52,7 @@ else:
         return h ^ (h >> np.uint64(31))
 
 
-@kernel
+@inner
 def _place(table: Ints, key: int) -> np.uint64:
     """The entry of `key`, or the free one where it belongs."""
     mask = np.uint64(table.shape[0] - 1)
@@ -63,7 +68,7 @@ def slot_space(pairs: Pairs, batch: Batch) -> Ints:
     return np.empty(longest_row(batch) if pairs.layout[HASHED] else 0, np.int64)
 
 
-@kernel
+@inner
 def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
     """Is there room for every pair that the examples lo..hi could open?"""
     need = pairs.layout[USED]
@@ -74,20 +79,21 @@ def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
 
 
 # The functions below run once per row, a row being (indices, values, begin, end). They take arrays, not the tuples that
-# hold them, and kernels choose between `_table` and `_hashed` themselves: an unpacked tuple, or a helper that calls
-# one of two helpers, costs Numba an atomic count per array and call, twice the work of a row of 50.
+# hold them: a kernel that touches a tuple of arrays once per row pays Numba an atomic count for each of them.
 
 
-@kernel
-def find_row(table: Ints, task: int, indices: Ints, begin: int, end: int, slots: Ints) -> None:
-    """The slots of a row's hashed pairs, -1 where a pair was never opened."""
+@inner
+def find_row(table: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int, slots: Ints) -> None:
+    """The slots of a row's hashed pairs in `slots`, -1 where a pair was never opened; asks for the weights."""
     for e in range(end - begin):
         key = (task << _FEATURE_BITS) | indices[begin + e]
         at = _place(table, key)
-        slots[e] = table[at, 1] if table[at, 0] == key else -1
+        slot = table[at, 1] if table[at, 0] == key else -1
+        slots[e] = slot
+        prefetch(weights, max(slot, 0))
 
 
-@kernel
+@inner
 def open_row(
     layout: Ints, keys: Ints, table: Ints, task: int, indices: Ints, begin: int, end: int, slots: Ints
 ) -> None:
@@ -106,18 +112,15 @@ def open_row(
         slots[e] = table[at, 1]
 
 
-@kernel
-def dot_hashed(
-    table: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, slots: Ints
-) -> tuple[float, float]:
-    """w_task . x and |x|^2 in one pass; leaves the row's slots in `slots`."""
-    find_row(table, task, indices, begin, end, slots)
+@inner
+def dot_hashed(weights: Floats, values: Floats, begin: int, end: int, slots: Ints) -> tuple[float, float]:
+    """w_task . x and |x|^2 in one pass, for a row whose slots `find_row` has put into `slots`."""
     total, square = 0.0, 0.0
     for e in range(end - begin):
-        value = values[begin + e]
+        value, slot = values[begin + e], slots[e]
         square += value * value
-        if slots[e] >= 0:
-            total += weights[slots[e]] * value
+        if slot >= 0:
+            total += weights[slot] * value
     return total, square
 
 
@@ -128,14 +131,42 @@ def dot_table(
     """w_task . x and |x|^2 in one pass."""
     base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
     total, square = 0.0, 0.0
-    for e in range(np.uint64(begin), np.uint64(end)):
-        value = values[e]
-        square += value * value
-        total += weights[base + np.uint64(indices[e]) * stride] * value
+    # A run of features, as in dense data: the indices need not be read.
+    if end > begin and indices[end - 1] - indices[begin] == end - begin - 1:
+        base += np.uint64(indices[begin]) * stride
+        for e in range(np.uint64(0), np.uint64(end - begin)):
+            value = values[np.uint64(begin) + e]
+            square += value * value
+            total += weights[base + e * stride] * value
+    else:
+        for e in range(np.uint64(begin), np.uint64(end)):
+            value = values[e]
+            square += value * value
+            total += weights[base + np.uint64(indices[e]) * stride] * value
     return total, square
 
 
-@kernel
+@inner
+def ask_table(layout: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for the weights of a row that will be needed soon."""
+    base, stride = task * layout[TASK_STRIDE], layout[FEATURE_STRIDE]
+    if stride == 1 and end > begin and indices[end - 1] - indices[begin] == end - begin - 1:  # eight to a cache line
+        for e in range(0, end - begin, 8):
+            prefetch(weights, base + indices[begin] + e)
+    else:
+        for e in range(begin, end):
+            prefetch(weights, base + indices[e] * stride)
+
+
+@inner
+def ask_hashed(table: Ints, task: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for the index entries of a row that will be needed soon."""
+    mask = np.uint64(table.shape[0] - 1)
+    for e in range(begin, end):
+        prefetch(table, (_mix((task << _FEATURE_BITS) | indices[e]) & mask) * np.uint64(2))
+
+
+@inner
 def add_hashed(
     layout: Ints,
     keys: Ints,
@@ -148,11 +179,8 @@ def add_hashed(
     end: int,
     scale: float,
     slots: Ints,
-    fresh: bool,
 ) -> None:
-    """w_task += scale x. `fresh`: `slots` still holds what `dot_hashed` found for this very row and task."""
-    if not fresh:
-        find_row(table, task, indices, begin, end, slots)
+    """w_task += scale x, for a row whose slots `find_row` has put into `slots`."""
     open_row(layout, keys, table, task, indices, begin, end, slots)
     for e in range(end - begin):
         weights[slots[e]] += scale * values[begin + e]
@@ -160,19 +188,17 @@ def add_hashed(
 
 @inner
 def add_table(
-    layout: Ints,
-    weights: Floats,
-    task: int,
-    indices: Ints,
-    values: Floats,
-    begin: int,
-    end: int,
-    scale: float,
+    layout: Ints, weights: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int, scale: float
 ) -> None:
     """w_task += scale x."""
     base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
-    for e in range(np.uint64(begin), np.uint64(end)):
-        weights[base + np.uint64(indices[e]) * stride] += scale * values[e]
+    if stride == 1 and end > begin and indices[end - 1] - indices[begin] == end - begin - 1:  # several at a time
+        base += np.uint64(indices[begin])
+        for e in range(np.uint64(0), np.uint64(end - begin)):
+            weights[base + e] += scale * values[np.uint64(begin) + e]
+    else:
+        for e in range(np.uint64(begin), np.uint64(end)):
+            weights[base + np.uint64(indices[e]) * stride] += scale * values[e]
 
 
 # --- whole rounds --------------------------------------------------------------------------------------------------
@@ -187,12 +213,13 @@ def dot_rows(pairs: Pairs, weights: Floats, pooled: bool, batch: Batch, lo: int,
     for i in range(lo, hi):
         j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
         if layout[HASHED]:
-            scores[i] = dot_hashed(table, weights, j, indices, values, begin, end, slots)[0]
+            find_row(table, weights, j, indices, begin, end, slots)
+            scores[i] = dot_hashed(weights, values, begin, end, slots)[0]
         else:
             scores[i] = dot_table(layout, weights, j, indices, values, begin, end)[0]
 
 
-@kernel
+@inner
 def side_by_side(layout: Ints, task: Ints, lo: int, hi: int) -> bool:
     """Do the weights of one feature for the tasks of the examples lo..hi lie next to each other?"""
     if layout[TASK_STRIDE] != 1:
@@ -257,7 +284,10 @@ def add_shared(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, st
 
 @kernel
 def _index(keys: Ints, used: int, table: Ints) -> None:
+    mask = np.uint64(table.shape[0] - 1)
     for slot in range(used):
+        if slot + 8 < used:
+            prefetch(table, (_mix(keys[slot + 8]) & mask) * np.uint64(2))
         at = _place(table, keys[slot])
         table[at, 0] = keys[slot]
         table[at, 1] = slot

@@ -31,7 +31,21 @@ from weft.jit import Handle, kernel
 from weft.learner import Kernels, Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
-from weft.pairs import HASHED, add_hashed, add_table, dot_hashed, dot_rows, dot_table, fits, slot_space
+from weft.pairs import (
+    AHEAD,
+    FAR,
+    HASHED,
+    add_hashed,
+    add_table,
+    ask_hashed,
+    ask_table,
+    dot_hashed,
+    dot_rows,
+    dot_table,
+    find_row,
+    fits,
+    slot_space,
+)
 from weft.state import Array, Plan
 
 VARIANTS = ("pa", "pa-i", "pa-ii")
@@ -116,7 +130,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
     pairs, W = state
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
-    slots, hashed = slot_space(pairs, batch), layout[HASHED] != 0
+    slots, hashed, far = slot_space(pairs, batch), layout[HASHED] != 0, len(W) > FAR
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hashed and not fits(pairs, batch, lo, hi):
@@ -126,8 +140,15 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
         for i in range(lo, hi):
             y, j = label[i], 0 if hyper.pooled else task[i]
             begin, end = indptr[row[i]], indptr[row[i] + 1]
+            if far and i + AHEAD < len(task):
+                k = i + AHEAD
+                if hashed:
+                    ask_hashed(table, 0 if hyper.pooled else task[k], indices, indptr[row[k]], indptr[row[k] + 1])
+                else:
+                    ask_table(layout, W, 0 if hyper.pooled else task[k], indices, indptr[row[k]], indptr[row[k] + 1])
             if hashed:
-                s, n2 = dot_hashed(table, W, j, indices, values, begin, end, slots)
+                find_row(table, W, j, indices, begin, end, slots)
+                s, n2 = dot_hashed(W, values, begin, end, slots)
             else:
                 s, n2 = dot_table(layout, W, j, indices, values, begin, end)
             if hi - lo == 1:
@@ -140,7 +161,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
                 trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l, tau, n2, hyper.C
             step = tau * direction(hyper.loss, s, y)
             if tau > 0.0 and hashed:
-                add_hashed(layout, keys, table, W, j, indices, values, begin, end, step, slots, True)
+                add_hashed(layout, keys, table, W, j, indices, values, begin, end, step, slots)
             elif tau > 0.0:
                 add_table(layout, W, j, indices, values, begin, end, step)
     return len(rounds) - 1

@@ -25,7 +25,21 @@ from weft.jit import Handle, kernel
 from weft.learner import Kernels, Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
-from weft.pairs import HASHED, add_hashed, add_table, dot_hashed, dot_rows, dot_table, fits, slot_space
+from weft.pairs import (
+    AHEAD,
+    FAR,
+    HASHED,
+    add_hashed,
+    add_table,
+    ask_hashed,
+    ask_table,
+    dot_hashed,
+    dot_rows,
+    dot_table,
+    find_row,
+    fits,
+    slot_space,
+)
 from weft.state import Array, Plan
 
 
@@ -77,7 +91,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
     pairs, W = state
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
-    slots, hashed = slot_space(pairs, batch), layout[HASHED] != 0
+    slots, hashed, far = slot_space(pairs, batch), layout[HASHED] != 0, len(W) > FAR
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hashed and not fits(pairs, batch, lo, hi):
@@ -87,8 +101,15 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
         for i in range(lo, hi):
             y, j = label[i], 0 if hyper.pooled else task[i]
             begin, end = indptr[row[i]], indptr[row[i] + 1]
+            if far and i + AHEAD < len(task):
+                k = i + AHEAD
+                if hashed:
+                    ask_hashed(table, 0 if hyper.pooled else task[k], indices, indptr[row[k]], indptr[row[k] + 1])
+                else:
+                    ask_table(layout, W, 0 if hyper.pooled else task[k], indices, indptr[row[k]], indptr[row[k] + 1])
             if hashed:
-                s, n2 = dot_hashed(table, W, j, indices, values, begin, end, slots)
+                find_row(table, W, j, indices, begin, end, slots)
+                s, n2 = dot_hashed(W, values, begin, end, slots)
             else:
                 s, n2 = dot_table(layout, W, j, indices, values, begin, end)
             if hi - lo == 1:
@@ -100,7 +121,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
                 trace[i, 0], trace[i, 1] = loss_value(HINGE, s, y, 0.0), 1.0 if mistake else 0.0
                 trace[i, 2], trace[i, 3] = n2, 1.0
             if mistake and hashed:
-                add_hashed(layout, keys, table, W, j, indices, values, begin, end, y, slots, True)
+                add_hashed(layout, keys, table, W, j, indices, values, begin, end, y, slots)
             elif mistake:
                 add_table(layout, W, j, indices, values, begin, end, y)
     return len(rounds) - 1

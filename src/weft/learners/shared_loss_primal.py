@@ -26,6 +26,7 @@ from weft.pairs import (
     dot_rows,
     dot_shared,
     dot_table,
+    find_row,
     fits,
     slot_space,
 )
@@ -120,7 +121,8 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             if hyper.loss == UNICLASS:
                 scores[i] = _distance(W, width, task[i], indices, values, begin, end)
             elif hashed:
-                scores[i], square = dot_hashed(table, W, task[i], indices, values, begin, end, slots)
+                find_row(table, W, task[i], indices, begin, end, slots)
+                scores[i], square = dot_hashed(W, values, begin, end, slots)
             elif not shared:
                 scores[i], square = dot_table(layout, W, task[i], indices, values, begin, end)
             if not np.isnan(label[i]):
@@ -153,7 +155,9 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             elif shared:
                 steps[i - lo] = step
             elif hashed:
-                add_hashed(layout, keys, table, W, task[i], indices, values, begin, end, step, slots, hi - lo == 1)
+                if hi - lo > 1:
+                    find_row(table, W, task[i], indices, begin, end, slots)
+                add_hashed(layout, keys, table, W, task[i], indices, values, begin, end, step, slots)
             else:
                 add_table(layout, W, task[i], indices, values, begin, end, step)
         if shared:
