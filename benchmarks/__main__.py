@@ -24,7 +24,7 @@ PARTS = {
 
 
 def main(words: list[str]) -> None:
-    console = Console(width=130)
+    console = Console(width=150)
     figures: list[Figure] = []
     for name, run in PARTS.items():
         if words and not any(word in name for word in words):
