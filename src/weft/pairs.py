@@ -201,6 +201,59 @@ def add_table(
             weights[base + np.uint64(indices[e]) * stride] += scale * values[e]
 
 
+@inner
+def score_example(
+    layout: Ints,
+    table: Ints,
+    weights: Floats,
+    pooled: bool,
+    task: Ints,
+    row: Ints,
+    indptr: Ints,
+    indices: Ints,
+    values: Floats,
+    i: int,
+    slots: Ints,
+) -> tuple[float, float]:
+    """w . x(i) and |x(i)|^2 of one example after the other, asking for a later one on the way; see `move_example`."""
+    ahead, is_hashed = i + AHEAD, layout[HASHED] != 0
+    if len(weights) > FAR and ahead < len(task):
+        begin, end = indptr[row[ahead]], indptr[row[ahead] + 1]
+        if is_hashed:
+            ask_hashed(table, 0 if pooled else task[ahead], indices, begin, end)
+        else:
+            ask_table(layout, weights, 0 if pooled else task[ahead], indices, begin, end)
+    j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
+    if is_hashed:
+        find_row(table, weights, j, indices, begin, end, slots)
+        return dot_hashed(weights, values, begin, end, slots)
+    return dot_table(layout, weights, j, indices, values, begin, end)
+
+
+@inner
+def move_example(
+    layout: Ints,
+    keys: Ints,
+    table: Ints,
+    weights: Floats,
+    pooled: bool,
+    task: Ints,
+    row: Ints,
+    indptr: Ints,
+    indices: Ints,
+    values: Floats,
+    i: int,
+    step: float,
+    slots: Ints,
+) -> None:
+    """w += step x(i), right after `score_example` of the same i, whose slots are still there."""
+    j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
+    if layout[HASHED]:
+        add_hashed(layout, keys, table, weights, j, indices, values, begin, end, step, slots)
+    else:
+        add_table(layout, weights, j, indices, values, begin, end, step)
+
+
 # --- whole rounds --------------------------------------------------------------------------------------------------
 
 

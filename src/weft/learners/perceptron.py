@@ -25,21 +25,7 @@ from weft.jit import Handle, kernel
 from weft.learner import Kernels, Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
-from weft.pairs import (
-    AHEAD,
-    FAR,
-    HASHED,
-    add_hashed,
-    add_table,
-    ask_hashed,
-    ask_table,
-    dot_hashed,
-    dot_rows,
-    dot_table,
-    find_row,
-    fits,
-    slot_space,
-)
+from weft.pairs import HASHED, dot_rows, fits, move_example, score_example, slot_space
 from weft.state import Array, Plan
 
 
@@ -91,39 +77,26 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
     pairs, W = state
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
-    slots, hashed, far = slot_space(pairs, batch), layout[HASHED] != 0, len(W) > FAR
+    slots = slot_space(pairs, batch)
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        if hashed and not fits(pairs, batch, lo, hi):
+        if layout[HASHED] and not fits(pairs, batch, lo, hi):
             return t
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             dot_rows(pairs, W, hyper.pooled, batch, lo, hi, scores)
         for i in range(lo, hi):
-            y, j = label[i], 0 if hyper.pooled else task[i]
-            begin, end = indptr[row[i]], indptr[row[i] + 1]
-            if far and i + AHEAD < len(task):
-                k = i + AHEAD
-                if hashed:
-                    ask_hashed(table, 0 if hyper.pooled else task[k], indices, indptr[row[k]], indptr[row[k] + 1])
-                else:
-                    ask_table(layout, W, 0 if hyper.pooled else task[k], indices, indptr[row[k]], indptr[row[k] + 1])
-            if hashed:
-                find_row(table, W, j, indices, begin, end, slots)
-                s, n2 = dot_hashed(W, values, begin, end, slots)
-            else:
-                s, n2 = dot_table(layout, W, j, indices, values, begin, end)
+            s, n2 = score_example(layout, table, W, hyper.pooled, task, row, indptr, indices, values, i, slots)
             if hi - lo == 1:
                 scores[i] = s
+            y = label[i]
             if np.isnan(y):
                 continue
             mistake = y * s <= 0.0
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1] = loss_value(HINGE, s, y, 0.0), 1.0 if mistake else 0.0
                 trace[i, 2], trace[i, 3] = n2, 1.0
-            if mistake and hashed:
-                add_hashed(layout, keys, table, W, j, indices, values, begin, end, y, slots)
-            elif mistake:
-                add_table(layout, W, j, indices, values, begin, end, y)
+            if mistake:
+                move_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, y, slots)
     return len(rounds) - 1
 
 
