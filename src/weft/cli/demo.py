@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example
+from weft.cli.options import example, program
 from weft.cli.tables import console, count, new_table, print_json, share
 
 if TYPE_CHECKING:
@@ -185,10 +185,10 @@ def _report(results: list[Result], stream: "Stream", path: str) -> None:
     name = shlex.quote(path)
     screen.print(f"\nThe {SAVED} model is saved in {path}. Go on with", soft_wrap=True)
     for line in (
-        f"weft inspect {name}",
-        f"weft inspect {name} --task loner/01",
-        "weft catalogue",
-        "weft learn --help",
+        f"{program()} inspect {name}",
+        f"{program()} inspect {name} --task loner/01",
+        f"{program()} catalogue",
+        f"{program()} learn --help",
     ):
         screen.print(f"  {line}", soft_wrap=True)
 

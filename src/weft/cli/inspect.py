@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example, find_task, json_option, show_name
+from weft.cli.options import example, find_task, json_option, program, show_name
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
 
 if TYPE_CHECKING:
@@ -133,7 +133,9 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     if task is None:
         screen.print(tally_table(model.tally, all_tasks, title="Predictions before learning"))
         if model.tasks:
-            screen.print(f"One task: weft inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True)
+            screen.print(
+                f"One task: {program()} inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True
+            )
     else:
         _print_task(screen, facts["task"], model.tally.target == "binary")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example, file_options, json_option, parse_settings, parse_tasks
+from weft.cli.options import example, file_options, json_option, parse_settings, parse_tasks, program
 from weft.cli.tables import console, count, plural, print_json, share, tally_table
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _list_skipped(run: "Run", source: str) -> None:
 
 
 def _again(file: str, model: str, format_: str | None, task: str, label: str, on_error: str) -> str:
-    words = ["weft", "learn", file, "--model", model]
+    words = ["learn", file, "--model", model]
     for option, value, usual in (
         ("--format", format_, None),
         ("--task-column", task, "task"),
@@ -189,7 +189,7 @@ def _again(file: str, model: str, format_: str | None, task: str, label: str, on
     ):
         if value is not None and value != usual:
             words += [option, value]
-    return shlex.join(words)
+    return f"{program()} {shlex.join(words)}"
 
 
 def _stopped(file: str, path: Path, run: "Run", again: str) -> str:

@@ -1,12 +1,24 @@
 """Options that several commands share, and the values that people type."""
 
 import json
+import os
+import shlex
+import shutil
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def program() -> str:
+    """How to call weft again: by its name if the shell finds it, else by the path of the script that runs."""
+    script = sys.argv[0]
+    if shutil.which("weft") or os.path.basename(script) != "weft":
+        return "weft"
+    return shlex.quote(os.path.relpath(script))
 
 
 def example(*lines: str) -> str:
