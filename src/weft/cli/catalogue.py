@@ -33,7 +33,7 @@ def command(name: str | None, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(entries[name]))
     else:
-        _print_one(entries[name], SPECIAL_CASES)
+        _print_one(entries[name])
 
 
 def _as_json(entry: "Entry") -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _print_all(entries: list["Entry"], special: dict[str, str]) -> None:
     screen.print("Parameters of one learner: weft catalogue NAME")
 
 
-def _print_one(entry: "Entry", special: dict[str, str]) -> None:
+def _print_one(entry: "Entry") -> None:
     screen = console()
     screen.print(f"{entry.name}: {entry.summary}\n{entry.paper}")
     table = _text_table("letter", "default", "must be", "meaning")
@@ -76,9 +76,8 @@ def _print_one(entry: "Entry", special: dict[str, str]) -> None:
         screen.print(table)
     else:
         screen.print("\nIt has no parameters.\n")
-    for names, text in special.items():
-        if text.split(" ")[0] == entry.name:
-            screen.print(f"{names} is {text}", soft_wrap=True)
+    for line in entry.known_as:
+        screen.print(line, soft_wrap=True)
     settings = " ".join(f"--set {p.name}={_default(p.default)}" for p in entry.parameters if p.default is not None)
     screen.print(f"Use it: weft learn FILE --model MODEL --learner {entry.name} {settings}".rstrip(), soft_wrap=True)
 

@@ -314,7 +314,7 @@ def parse(norm: str | object) -> Norm:
             return Interpolation(float(found[1]), float(found[2]), float(found[3]))
     except ValueError:
         pass
-    raise ValueError(f"{norm!r} is not a norm: {_ALLOWED}.")
+    raise ValueError(f"{norm!r} is not a norm: {_ALLOWED}")
 
 
 def _number(value: float, least: float, infinite: bool, name: str) -> float:

@@ -31,6 +31,8 @@ class Entry:
     summary: str
     paper: str
     parameters: list[Parameter]
+    known_as: list[str]
+    """Names from the papers that are this learner with certain parameters."""
 
 
 def catalogue() -> list[Entry]:
@@ -40,9 +42,19 @@ def catalogue() -> list[Entry]:
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit']
     """
     return [
-        Entry(name, (cls.__doc__ or "").strip().splitlines()[0], cast(Any, cls).paper, parameters_of(cls))
+        Entry(
+            name, (cls.__doc__ or "").strip().splitlines()[0], cast(Any, cls).paper, parameters_of(cls), known_as(name)
+        )
         for name, cls in LEARNERS.items()
     ]
+
+
+def known_as(name: str) -> list[str]:
+    """
+    >>> known_as("implicit")
+    ['osgl is implicit with norm="l2"']
+    """
+    return [f"{names} is {text}" for names, text in SPECIAL_CASES.items() if text.split()[0] == name]
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Learner:
