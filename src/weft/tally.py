@@ -158,7 +158,7 @@ def _f1(table: Floats) -> Floats:
 @kernel
 def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, loss: int, epsilon: float) -> None:
     for i in range(task.shape[0]):
-        y, s, j = label[i], scores[i], task[i]
+        y, s, j = label[i], scores[i], np.uint64(task[i])
         if np.isnan(y):
             continue
         table[j, EVENTS] += 1.0
