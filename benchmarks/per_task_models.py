@@ -22,7 +22,7 @@ def run() -> list[Figure]:
     X, y, task = stream()
     events = weft.Stream(X, y, task)
     weft.Model("pa").learn(events)
-    ours = best(lambda: weft.Model("pa").learn(events), 30) / EVENTS
+    ours = best(lambda: weft.Model("pa").learn(events)) / EVENTS
     whole = best(lambda: weft.Model("pa").learn(weft.Stream(X, y, task))) / EVENTS
     return [
         ratio("pa, 50 dense features, 100 tasks", ours, "river", _river(X, y, task), 300),
@@ -45,7 +45,7 @@ def _river(X: np.ndarray, y: np.ndarray, task: np.ndarray, events: int = 10_000)
             model.predict_one(x)
             model.learn_one(x, label)
 
-    return best(run, 3) / events
+    return best(run) / events
 
 
 def _vw(X: np.ndarray, y: np.ndarray, task: np.ndarray, cached: bool) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.figures import best
 
 
-def seconds(lines: Iterable[str], options: str, cached: bool = True, repeats: int = 3) -> float:
+def seconds(lines: Iterable[str], options: str, cached: bool = True) -> float:
     """Seconds of one pass over the lines, read from a cache made beforehand or parsed from text."""
     from vowpalwabbit import Workspace
 
@@ -19,4 +19,4 @@ def seconds(lines: Iterable[str], options: str, cached: bool = True, repeats: in
             common += f" --cache_file {cache}"
             Workspace(common).finish()
             data.write_text("")
-        return best(lambda: Workspace(common).finish(), repeats)
+        return best(lambda: Workspace(common).finish())

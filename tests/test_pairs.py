@@ -5,6 +5,7 @@ import pytest
 
 from batches import batch_of, event, find, open_pairs
 from weft import pairs
+from weft.geometry import shared_rows
 
 KEYS = {
     "small": [(t, f) for t in range(8) for f in range(8)],
@@ -147,12 +148,12 @@ def test_rounds_over_one_row_against_a_matrix(layout, order):
         batch = batch_of([random_rows(rng, features), x], [0] * lo + [1] * n + [0])
         batch = batch._replace(task=np.concatenate([[7] * lo, chosen, [8]]).astype(np.int64))
         scores = np.full(lo + n + 1, np.nan)
-        pairs.dot_shared(index, weights, batch, lo, lo + n, scores)
+        shared_rows.dot_shared(index, weights, batch, lo, lo + n, scores)
         assert scores[lo : lo + n].tolist() == (W[chosen] @ x).tolist()
         assert np.all(np.isnan(scores[:lo]))
         assert np.isnan(scores[-1])
         steps = np.where(rng.random(n) < rng.random(), rng.integers(-2, 3, n), 0).astype(float)
-        pairs.add_shared(index, weights, batch, lo, lo + n, steps)
+        shared_rows.add_shared(index, weights, batch, lo, lo + n, steps)
         W[chosen] += steps[:, None] * x
     table = weights.reshape(tasks, features) if layout == "task-major" else weights.reshape(features, tasks).T
     assert np.array_equal(table, W)

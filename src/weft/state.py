@@ -60,7 +60,7 @@ def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
         if list(array.shape) != shape:
             grown[name] = np.zeros(shape, array.dtype)
             grown[name][tuple(slice(0, have) for have in array.shape)] = array
-    return state._replace(**grown) if grown else state  # type: ignore[attr-defined]
+    return _replaced(state, grown) if grown else state
 
 
 def sizes_for(state: Any, plan: Plan, tasks: int, features: int, batch: Batch, done: int) -> Sizes:
@@ -116,8 +116,13 @@ def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, f
         plan.check(arrays)
     if "pairs" in arrays:
         found |= _restore_pairs(blank, plan, arrays, tasks, features)
-    filled: State = blank._replace(**found)  # type: ignore[attr-defined]
-    return reserve(filled, plan, Sizes(tasks + 1, max(features, 1)))
+    return reserve(_replaced(blank, found), plan, Sizes(tasks + 1, max(features, 1)))
+
+
+def _replaced(state: State, arrays: Mapping[str, Any]) -> State:
+    named: Any = state  # a NamedTuple, which no type says of tuples in general
+    replaced: State = named._replace(**arrays)
+    return replaced
 
 
 # --- sizes in use --------------------------------------------------------------------------------------------------

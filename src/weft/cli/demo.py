@@ -143,7 +143,8 @@ def _curve(wrong: Any, points: int = 66) -> list[float]:
     window = max(20, len(wrong) // 10)
     ends = np.linspace(min(window // 2, len(wrong)), len(wrong), points).astype(int)
     begins = np.maximum(ends - window, 0)
-    return ((total[ends] - total[begins]) / np.maximum(ends - begins, 1)).tolist()  # type: ignore[no-any-return]
+    curve: list[float] = ((total[ends] - total[begins]) / np.maximum(ends - begins, 1)).tolist()
+    return curve
 
 
 def _introduce(stream: "Stream", loners: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from weft.batch import Batch, Floats, Ints, set_single, shares_row, squared_norm
 from weft.geometry.losses import UNICLASS, direction, loss_value
 from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
+from weft.geometry.shared_rows import add_shared, dot_shared
 from weft.jit import Handle, kernel
 from weft.learners.own_parts import weight_matrix
 from weft.pairs import (
@@ -19,12 +20,10 @@ from weft.pairs import (
     TASK_STRIDE,
     Pairs,
     add_hashed,
-    add_shared,
     add_table,
     dense,
     dot_hashed,
     dot_rows,
-    dot_shared,
     dot_table,
     find_row,
     fits,

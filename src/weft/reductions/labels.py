@@ -25,7 +25,8 @@ def check_label(label: Any, where: str) -> Hashable:
         raise ValueError(f"{where}: label {label!r} is not hashable; use a string, a number, a tuple ...") from None
     if label is None or label != label:
         raise ValueError(f"{where}: the label is missing ({label!r}); give a label, or leave the event out")
-    return label  # type: ignore[no-any-return]
+    found: Hashable = label
+    return found
 
 
 def declared(labels: Iterable[Any] | None) -> dict[Hashable, int]:

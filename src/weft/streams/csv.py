@@ -133,11 +133,11 @@ class Parser:
         return y
 
     def _find_bad(self, numbers: list[int], rows: list[list[str]]) -> tuple[list[int], list[Fault]]:
-        good, bad = [], []
+        good, bad, header = [], [], self.header or []
         for i, (number, row) in enumerate(zip(numbers, rows, strict=True)):
             try:
                 for at in self._feature_at:
-                    _check(row[at], self.header[at], "write a number, or leave the cell empty")  # type: ignore[index]
+                    _check(row[at], header[at], "write a number, or leave the cell empty")
                 if self._label_at is not None:
                     _check(row[self._label_at], self.label, self.rules.write)
                 good.append(i)
