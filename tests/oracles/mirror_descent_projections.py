@@ -29,7 +29,7 @@ def project_balls(Z, A, D):
     if np.all(np.linalg.norm(Z, axis=1) <= D):
         return Z
     X = np.array([clip(z, D) for z in Z])
-    scale, tolerance = max(D, np.abs(Z).max()), 1e-4
+    scale, tolerance = max(D, np.abs(Z).max()), 1e-2
     for _ in range(100_000):
         moved = 0.0
         for i in range(len(Z)):
@@ -47,25 +47,29 @@ def project_balls(Z, A, D):
 
 
 def _refine(X, Z, A, D):
-    """(A + diag(mu)) X = A Z with mu > 0 on the spheres and 0 inside, or None if Newton does not find such a mu."""
+    """(A + diag(mu)) X = A Z with mu >= 0 on the spheres and 0 inside, or None if Newton does not find such a mu.
+
+    Newton's method on 1/|x_i| = 1/D, which is almost linear in mu; a block with mu < 0 leaves the spheres, one outside
+    its ball joins them.
+    """
     on = np.linalg.norm(X, axis=1) >= D * (1 - 1e-12)
-    mu = np.zeros(len(X))
-    mu[on] = np.sum(X * (A @ (Z - X)), axis=1)[on] / D**2
-    for _ in range(30):
+    mu = np.where(on, np.maximum(0.0, np.sum(X * (A @ (Z - X)), axis=1)) / D**2, 0.0)
+    for _ in range(60):
         B = np.linalg.inv(A + np.diag(mu))
         X = B @ A @ Z
-        gap = np.sum(X[on] ** 2, axis=1) - D**2
-        if np.abs(gap).max(initial=0.0) <= 1e-15 * D**2:
-            break
+        size = np.linalg.norm(X, axis=1)
+        if np.all(np.abs(size[on] - D) <= 1e-15 * D) and size.max() <= D * (1 + 1e-15):
+            return X
+        settled = np.all(np.abs(size[on] - D) <= 1e-9 * D)
+        on |= settled & (size > D)
+        jacobian = (B * (X @ X.T) / size[:, None] ** 3)[np.ix_(on, on)]
         try:
-            mu[on] += np.linalg.solve(2 * (B * (X @ X.T))[np.ix_(on, on)], gap)
+            mu[on] += np.linalg.solve(jacobian, (1 / D - 1 / size)[on])
         except np.linalg.LinAlgError:
             return None
-        if not np.all(np.isfinite(mu)) or mu.min() < 0:
-            return None
-    if np.abs(gap).max(initial=0.0) > 1e-14 * D**2 or np.linalg.norm(X, axis=1).max() > D * (1 + 1e-14):
-        return None
-    return X
+        on &= mu > 0
+        mu = np.maximum(mu, 0.0)
+    return X if np.all(np.abs(size[on] - D) <= 1e-13 * D) and size.max() <= D * (1 + 1e-13) else None
 
 
 def project_variance(Z, D, sigma):
@@ -114,7 +118,7 @@ def project_exactly(Z, geometry, projection, *, D=None, sigma=None, radius=None)
     if projection in ("variance", "v-sigma"):
         constraints.append(cp.norm(L @ X, "fro") <= math.sqrt(N - 1) * sigma * D)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(geometry.root @ (X - Z))), constraints)
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     return X.value
 
 
