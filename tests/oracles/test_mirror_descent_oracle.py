@@ -417,7 +417,11 @@ def test_hedge(learner, T):
     spread = run.expert_losses.max(axis=1) - run.expert_losses.min(axis=1)
     regret_to_best = run.losses.sum() - run.expert_losses.sum(axis=0).min()
     assert regret_to_best <= math.log(5) / run.eta[-1] + np.sum(run.eta * spread**2) / 8
-    assert close(run.eta[0], math.sqrt(8 * math.log(5) / (T or 1)) / 6)
+    t = 1 + np.cumsum([0, *~np.isnan(y)])[:-1]
+    assert close(run.eta, np.sqrt(8 * math.log(5) / (t if T is None else T)) / 6)
+    past = np.cumsum(run.expert_losses, axis=0) - run.expert_losses
+    weights = np.exp(-run.eta[:, None] * past)
+    assert close(run.weights, weights / weights.sum(axis=1, keepdims=True))
     for variance_of_expert, total in zip((0.0, 0.25, 0.5, 0.75, 1.0), run.expert_losses.sum(axis=0), strict=True):
         sigma = math.sqrt(variance_of_expert)
         if learner is hedge_mt_ogd:
@@ -426,8 +430,21 @@ def test_hedge(learner, T):
         elif T is not None:
             single = mt_eg(X, y, task, N=N, eta="theory", sigma=sigma, T=T, **size)
         else:
-            continue
+            continue  # below
         assert math.isclose(single.losses.sum(), total, rel_tol=1e-12)
+
+
+def test_eg_experts_without_a_horizon():
+    """One expert of variance 1 on one task: EG with the rate sqrt(2 ln d/t)/L in the t-th labelled round."""
+    X, y, _, _ = stream(26, labels="signs")
+    run = hedge_mt_eg(X, y, np.zeros(len(y), int), N=1, L=3.0, variances=[1.0])
+    theta, t = np.zeros(D), 1
+    for x, label, score in zip(X, y, run.scores, strict=True):
+        w = np.exp(theta) / np.exp(theta).sum()
+        assert close(score, w @ x)
+        if not math.isnan(label):
+            theta -= math.sqrt(2 * math.log(D) / t) / 3 * loss_derivative("logistic", w @ x, label) * x
+            t += 1
 
 
 def test_one_expert_is_the_learner():
