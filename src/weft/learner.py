@@ -1,6 +1,6 @@
 """The Learner protocol: what a frozen dataclass of hyper-parameters offers to be a learner. There is no base class."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from weft.state import Array, Plan
@@ -9,7 +9,16 @@ Target = Literal["binary", "real", "point"]
 """What a label is: -1 or +1, a real number, or nothing at all because the row itself is to be predicted."""
 
 TRACE = ("loss", "tau", "n2", "C")
-"""What a traced run records of every example: its loss, its step, |direction|^2, the aggressiveness in force."""
+"""What a traced run records of every example: its loss, its step, |direction|^2, the aggressiveness in force.
+
+A learner whose theorems need something else says so in an attribute `trace` of its own.
+"""
+
+
+def trace_columns(learner: Any) -> tuple[str, ...]:
+    """The columns of a learner's trace."""
+    columns: tuple[str, ...] = getattr(learner, "trace", TRACE)
+    return columns
 
 
 class Kernels(NamedTuple):
@@ -20,7 +29,7 @@ class Kernels(NamedTuple):
     learn(hyper, state, batch, start, scores, trace) -> int
         Learn the rounds from `start` on; fill `scores` with what was issued before each was learned. Returns the first
         round not learned because the state has no room for it: the caller reserves and calls again. `trace` has a row
-        per example, with the columns `TRACE`, or no rows at all.
+        per example, with the columns `trace_columns`, or no rows at all.
     predict_one(handle, task, count) -> int
         Score the event in the handle's buffers; returns the position of a value that is refused, or -1.
     learn_one(handle, task, label, count) -> int
@@ -36,7 +45,12 @@ class Kernels(NamedTuple):
 
 
 class Learner(Protocol):
-    """Hyper-parameters with a rule. All that changes is in the state, a NamedTuple of arrays."""
+    """Hyper-parameters with a rule. All that changes is in the state, a NamedTuple of arrays.
+
+    What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
+    rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
+    `support`, `explain`, `trace`.
+    """
 
     name: ClassVar[str]
     paper: ClassVar[str]
@@ -61,8 +75,8 @@ class Learner(Protocol):
     def kernels(self) -> Kernels:
         """The rule."""
 
-    def init(self) -> Any:
-        """The state before the first event, with no room for anything yet."""
+    def init(self, tasks: Sequence[Any]) -> Any:
+        """The state before the first event, with the tasks declared up front, and no room for anything yet."""
 
     def weights(self, state: Any, tasks: int, features: int) -> Array:
         """(tasks, features) of a linear learner; raises ValueError where there is no such thing."""

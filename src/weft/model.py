@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from weft import state as states
-from weft.batch import Batch, Floats
-from weft.learner import TRACE, Learner
+from weft.batch import Batch, Floats, Ints
+from weft.learner import Learner, trace_columns
 from weft.learners.catalogue import build
-from weft.names import Name, Names, plain
+from weft.names import Name, Names, declared, plain
 from weft.rows import REMEDY, as_table, scalar_label
 from weft.single import UNKNOWN, Single
 from weft.store.codec import FileError
@@ -21,7 +21,6 @@ from weft.stream import Stream
 from weft.tally import Tally
 from weft.vocabulary import Vocabulary
 
-_NO_TRACE = np.zeros((0, len(TRACE)))
 _SINGLE_ROOM = 4096
 _SIMPLE = frozenset((str, int))
 
@@ -38,7 +37,8 @@ class Model:
     """One model per task, all learned together from one stream.
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built. `tasks`
-    declares tasks up front, by their names or as a number (then they are called 0, 1, ...).
+    declares tasks up front, by their names or as a number (then they are called 0, 1, ...); `features` does the same
+    for features.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -48,7 +48,14 @@ class Model:
     (0.5, 0.0)
     """
 
-    def __init__(self, learner: str | Learner, *, tasks: Iterable[Name] | int | None = None, **parameters: Any) -> None:
+    def __init__(
+        self,
+        learner: str | Learner,
+        *,
+        tasks: Iterable[Name] | int | None = None,
+        features: Iterable[Name] | int | None = None,
+        **parameters: Any,
+    ) -> None:
         if isinstance(learner, str):
             built = build(learner, parameters)
         elif parameters:
@@ -57,7 +64,10 @@ class Model:
             raise ValueError(f"{learner!r} is no learner; give a name of weft.catalogue(), or a learner that is built")
         else:
             built = learner
-        self._set(Parts(built, Vocabulary(Names(_declared(tasks))), built.init(), None))
+        names = _task_names(built, tasks)
+        known = Names(columns=features) if _is_width(features) else Names(declared(features, "features"))
+        self._set(Parts(built, Vocabulary(Names(names), known), built.init(names), None))
+        self._admit(len(known))
 
     def _set(self, parts: Parts) -> None:
         self.learner: Learner = parts.learner
@@ -65,6 +75,7 @@ class Model:
         self.state = parts.state
         self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
         self._watched = hasattr(self.learner, "remark")
+        self._closed = bool(getattr(self.learner, "task_names", ()))
         self._single: Single | None = None
         self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features))
 
@@ -77,17 +88,20 @@ class Model:
     def learn(self, stream: Stream, *, trace: Floats | None = None) -> Floats:
         """Learn a stream; returns the scores issued before each label was used, one per example.
 
-        `trace`, an array with a row per example and the columns `weft.learner.TRACE`, is filled with what the loss
+        `trace`, an array with a row per example and the columns `weft.learner.trace_columns`, is filled with what the loss
         bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
         """
         _expect_stream(stream)
-        trace = _NO_TRACE if trace is None else _expect_trace(trace, len(stream))
+        trace = _expect_trace(trace, len(stream), len(trace_columns(self.learner)))
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
+        if self._closed and proposal.tasks.names:
+            raise ValueError(f"the graph of {self.learner.name} does not name the task {proposal.tasks.names[0]!r}")
         tasks = self.vocabulary.tasks.after(proposal.tasks)
         self._reserve(tasks, self.vocabulary.features.after(proposal.features))
         self.vocabulary.accept(proposal)
         if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
             self._single = None
+        self._admit(self.vocabulary.features.columns)
         trace[:] = 0.0
         scores = np.empty(len(stream))
         self._learn_batch(proposal.batch, scores, trace)
@@ -110,9 +124,22 @@ class Model:
         else:
             sizes = states.sizes_for(self.state, plan, tasks, features, batch, done)
         grown = states.reserve(self.state, plan, sizes)
+        if batch is not None:
+            grown = self._prepared(grown, batch.task[batch.rounds[done] :])
         if grown is not self.state:
             self.state, self._single = grown, None
         self.tally.reserve(tasks)
+
+    def _admit(self, features: int) -> None:
+        """Features of a learner that counts them: declared ones and columns count before they hold anything."""
+        admit = getattr(self.learner, "admit", None)
+        if admit is not None:
+            admit(self.state, features)
+
+    def _prepared(self, state: Any, tasks: Ints) -> Any:
+        """The state with what its learner works out for a task when it is first met."""
+        learner: Any = self.learner
+        return learner.prepare(state, tasks) if getattr(learner, "prepares", False) else state
 
     def _remark(self) -> None:
         """Tell the user, once, if the stream broke what the learner's guarantees assume."""
@@ -132,6 +159,7 @@ class Model:
         stream = X if isinstance(X, Stream) else Stream(X, None, task)
         batch = self.vocabulary.read(stream)
         scores = np.empty(len(stream))
+        self.state = self._prepared(self.state, batch.task)
         self.learner.kernels.predict(self.learner.hyper, self.state, batch, scores)
         return scores
 
@@ -264,19 +292,17 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise FileError(f"{os.fspath(path)}: {error}") from None
 
 
-def _declared(tasks: Iterable[Name] | int | None) -> list[Name]:
-    if tasks is None:
-        return []
-    if isinstance(tasks, str | bool) or not (isinstance(tasks, int | np.integer) or hasattr(tasks, "__iter__")):
-        raise ValueError(f"tasks={tasks!r} must be a number or a list of names")
-    if isinstance(tasks, int | np.integer):
-        if tasks < 1:
-            raise ValueError(f"tasks={tasks} must be at least 1")
-        return list(range(int(tasks)))
-    names = [plain(name, "tasks: name") for name in tasks]
-    if len(set(names)) != len(names):
-        raise ValueError("tasks names a task twice")
-    return names
+def _task_names(learner: Learner, tasks: Any) -> list[Name]:
+    """The tasks known from the start: those that were declared, or all those that the learner's graph names."""
+    names, closed = declared(tasks, "tasks"), getattr(learner, "task_names", ())
+    if closed and names and set(names) != set(closed):
+        odd = sorted(set(names) ^ set(closed), key=repr)
+        raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
+    return names or list(closed)
+
+
+def _is_width(features: Any) -> bool:
+    return isinstance(features, int) and not isinstance(features, bool) and features > 0
 
 
 def _expect_stream(stream: Any) -> None:
@@ -284,9 +310,11 @@ def _expect_stream(stream: Any) -> None:
         raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
 
 
-def _expect_trace(trace: Any, rows: int) -> Floats:
-    shape = (rows, len(TRACE))
-    if not isinstance(trace, np.ndarray) or trace.dtype != np.float64 or trace.shape not in (shape, _NO_TRACE.shape):
+def _expect_trace(trace: Any, rows: int, columns: int) -> Floats:
+    shape = (rows, columns)
+    if trace is None:
+        return np.zeros((0, columns))
+    if not isinstance(trace, np.ndarray) or trace.dtype != np.float64 or trace.shape != shape:
         raise ValueError(
             f"trace is {type(trace).__name__} {np.shape(trace)}, expected a float64 array of shape {shape}"
         )

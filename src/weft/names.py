@@ -30,6 +30,23 @@ def plain(name: Any, what: str) -> Name:
     )
 
 
+def declared(names: Any, what: str) -> list[Name]:
+    """Names that a user declares up front: a list of them, a number (0, 1, ...), or None for none."""
+    if names is None:
+        return []
+    if isinstance(names, str | bool) or not (isinstance(names, int | np.integer) or hasattr(names, "__iter__")):
+        raise ValueError(f"{what}={names!r} must be a number or a list of names")
+    if isinstance(names, int | np.integer):
+        if names < 1:
+            raise ValueError(f"{what}={names} must be at least 1")
+        return list(range(int(names)))
+    found = [plain(name, f"{what}: name") for name in names]
+    if len(set(found)) != len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{what} names {twice!r} twice")
+    return found
+
+
 class Names:
     """Names <-> slots 0, 1, 2 ...
 

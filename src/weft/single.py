@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.batch import single_batch
 from weft.jit import make_handle
-from weft.learner import TRACE, Learner
+from weft.learner import Learner, trace_columns
 from weft.names import Names, plain
 
 UNKNOWN = -1
@@ -29,7 +29,7 @@ class Single:
         self.batch = single_batch(max(room, _LEAST_ROOM))
         self.room = len(self.batch.indices)
         self.scores = np.zeros(1)
-        self.handle = make_handle((learner.hyper, state, self.batch, self.scores, np.zeros((0, len(TRACE)))))
+        self.handle = make_handle((learner.hyper, state, self.batch, self.scores, np.zeros((0, len(trace_columns(learner))))))
         self.predict, self.learn = learner.kernels.predict_one, learner.kernels.learn_one
         self._features = features
         self._slot_of = features.slots.__getitem__

@@ -1,5 +1,6 @@
 """The catalogue: every learner by its name, from a name and letters, to and from JSON."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -83,8 +84,13 @@ def _did_you_mean(word: Any, known: Mapping[str, Any]) -> str:
 def to_json(learner: Learner) -> dict[str, Any]:
     """Name and parameters as JSON takes them."""
     values = {field.name: getattr(learner, field.name) for field in fields(cast(Any, learner))}
-    plain = {letter: value.as_json() if hasattr(value, "as_json") else value for letter, value in values.items()}
-    return {"name": learner.name, "parameters": plain}
+    return {"name": learner.name, "parameters": {letter: _plain(value) for letter, value in values.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "as_json"):
+        return value.as_json()
+    return "inf" if isinstance(value, float) and value == math.inf else value
 
 
 def from_json(data: Any) -> Learner:

@@ -18,42 +18,60 @@ class Allowed(Protocol):
 
 @dataclass(frozen=True)
 class Real:
-    """A finite number with bounds; `optional` also allows None."""
+    """A finite number with bounds; `optional` also allows None, `infinite` infinity, `words` these words."""
 
     above: float | None = None
     at_least: float | None = None
+    at_most: float | None = None
     optional: bool = False
+    infinite: bool = False
+    words: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         bound = f" > {self.above:g}" if self.above is not None else ""
         bound += f" >= {self.at_least:g}" if self.at_least is not None else ""
-        return f"a finite number{bound}" + (" or None" if self.optional else "")
+        bound += f"{' and' if bound else ''} <= {self.at_most:g}" if self.at_most is not None else ""
+        others = ["inf"] * self.infinite + [f'"{word}"' for word in self.words] + ["None"] * self.optional
+        return " or ".join([f"a finite number{bound}", *others])
 
-    def convert(self, value: Any) -> float | None:
+    def convert(self, value: Any) -> float | str | None:
         if value is None and self.optional:
             return None
+        if isinstance(value, str):
+            if value in self.words:
+                return value
+            if self.infinite and value == "inf":  # JSON has no infinity
+                return math.inf
+            raise ValueError
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError
         number = float(value)
-        if not math.isfinite(number):
+        if not math.isfinite(number) and not (self.infinite and number == math.inf):
             raise ValueError
-        if (self.above is not None and number <= self.above) or (self.at_least is not None and number < self.at_least):
+        if (
+            (self.above is not None and number <= self.above)
+            or (self.at_least is not None and number < self.at_least)
+            or (self.at_most is not None and number > self.at_most)
+        ):
             raise ValueError
         return number
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words."""
+    """One of some words; `optional` also allows None."""
 
     options: tuple[str, ...]
+    optional: bool = False
 
     @property
     def text(self) -> str:
-        return "one of " + ", ".join(f'"{option}"' for option in self.options)
+        return "one of " + ", ".join(f'"{option}"' for option in self.options) + (" or None" if self.optional else "")
 
-    def convert(self, value: Any) -> str:
+    def convert(self, value: Any) -> str | None:
+        if value is None and self.optional:
+            return None
         if not isinstance(value, str) or value not in self.options:
             raise ValueError
         return value

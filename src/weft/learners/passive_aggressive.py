@@ -20,6 +20,7 @@ and w += tau y x for classification (hinge loss) or w += tau sign(y - s) x for r
 Reading. A row of zeros leaves the weights alone in every variant: it cannot mend anything.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -77,7 +78,7 @@ class PassiveAggressive:
     def kernels(self) -> Kernels:
         return Kernels(_predict, _learn, _predict_one, _learn_one)
 
-    def init(self) -> OwnParts:
+    def init(self, tasks: Sequence[Any] = ()) -> OwnParts:
         return blank()
 
     def weights(self, state: OwnParts, tasks: int, features: int) -> Array:

@@ -14,6 +14,7 @@ Reading. A score of 0 predicts +1, yet counts as a mistake for the update (y s <
 tallied loss is the hinge loss, so that figures compare with the other learners'.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -53,7 +54,7 @@ class Perceptron:
     def kernels(self) -> Kernels:
         return Kernels(_predict, _learn, _predict_one, _learn_one)
 
-    def init(self) -> OwnParts:
+    def init(self, tasks: Sequence[Any] = ()) -> OwnParts:
         return blank()
 
     def weights(self, state: OwnParts, tasks: int, features: int) -> Array:

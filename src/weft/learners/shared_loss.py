@@ -28,6 +28,7 @@ round wins.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -149,7 +150,7 @@ class _SharedLoss:
     def kernels(self) -> Kernels:
         return Kernels(self.form.predict, self.form.learn, self.form.predict_one, self.form.learn_one)
 
-    def init(self) -> Any:
+    def init(self, tasks: Sequence[Any] = ()) -> Any:
         return self.form.blank(self.start_C, self.plan)
 
     def weights(self, state: Any, tasks: int, features: int) -> Array:

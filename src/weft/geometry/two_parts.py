@@ -1,0 +1,133 @@
+"""Rows against models of two parts, own + shared: one pass over a row's non-zeros serves both.
+
+Every task's own part lies with its pairs (`weft.pairs`), the shared parts are vectors over the features, one per
+cluster of tasks. A row is (indices, values, begin, end); the functions run once per row and take plain arrays for the
+reason given in `pairs`.
+"""
+
+import numpy as np
+
+from weft.batch import Floats, Ints
+from weft.jit import inner, prefetch
+from weft.pairs import (
+    AHEAD,
+    FAR,
+    FEATURE_STRIDE,
+    HASHED,
+    TASK_STRIDE,
+    ask_hashed,
+    ask_table,
+    find_row,
+    open_row,
+)
+
+
+@inner
+def ask_ahead(
+    layout: Ints,
+    table: Ints,
+    own: Floats,
+    shared: Floats,
+    task: Ints,
+    row: Ints,
+    indptr: Ints,
+    indices: Ints,
+    i: int,
+) -> None:
+    """Ask memory for what the example a few places after i will need."""
+    ahead = i + AHEAD
+    if len(own) <= FAR or ahead >= len(task):
+        return
+    begin, end = indptr[row[ahead]], indptr[row[ahead] + 1]
+    if layout[HASHED]:
+        ask_hashed(table, task[ahead], indices, begin, end)
+    else:
+        ask_table(layout, own, task[ahead], indices, begin, end)
+    if shared.size > FAR:
+        for e in range(begin, end):
+            prefetch(shared, indices[e])
+
+
+@inner
+def dot_parts(
+    layout: Ints,
+    table: Ints,
+    own: Floats,
+    shared: Floats,
+    task: int,
+    cluster: int,
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+    slots: Ints,
+) -> tuple[float, float, float]:
+    """own_task . x, shared_cluster . x and |x|^2; the slots of hashed pairs stay in `slots`."""
+    z, m, square, c = 0.0, 0.0, 0.0, np.uint64(cluster)
+    if layout[HASHED]:
+        find_row(table, own, task, indices, begin, end, slots)
+        for e in range(end - begin):
+            value, slot = values[begin + e], slots[e]
+            square += value * value
+            m += shared[c, np.uint64(indices[begin + e])] * value
+            if slot >= 0:
+                z += own[slot] * value
+        return z, m, square
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    for e in range(np.uint64(begin), np.uint64(end)):
+        value, feature = values[e], np.uint64(indices[e])
+        square += value * value
+        m += shared[c, feature] * value
+        z += own[base + feature * stride] * value
+    return z, m, square
+
+
+@inner
+def add_parts(
+    layout: Ints,
+    keys: Ints,
+    table: Ints,
+    own: Floats,
+    shared: Floats,
+    task: int,
+    cluster: int,
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+    own_step: float,
+    shared_step: float,
+    slots: Ints,
+) -> None:
+    """own_task += own_step x and shared_cluster += shared_step x, right after `dot_parts` of the same row."""
+    c = np.uint64(cluster)
+    if layout[HASHED]:
+        open_row(layout, keys, table, task, indices, begin, end, slots)
+        for e in range(end - begin):
+            value = values[begin + e]
+            own[slots[e]] += own_step * value
+            shared[c, np.uint64(indices[begin + e])] += shared_step * value
+        return
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    for e in range(np.uint64(begin), np.uint64(end)):
+        value, feature = values[e], np.uint64(indices[e])
+        own[base + feature * stride] += own_step * value
+        shared[c, feature] += shared_step * value
+
+
+@inner
+def dot_vector(vector: Floats, indices: Ints, values: Floats, begin: int, end: int) -> tuple[float, float]:
+    """v . x and |x|^2."""
+    total, square = 0.0, 0.0
+    for e in range(np.uint64(begin), np.uint64(end)):
+        value = values[e]
+        square += value * value
+        total += vector[np.uint64(indices[e])] * value
+    return total, square
+
+
+@inner
+def add_vector(vector: Floats, indices: Ints, values: Floats, begin: int, end: int, step: float) -> None:
+    """v += step x."""
+    for e in range(np.uint64(begin), np.uint64(end)):
+        vector[np.uint64(indices[e])] += step * values[e]

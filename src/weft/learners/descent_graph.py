@@ -1,0 +1,305 @@
+r"""Gradient descent on a graph of named tasks: a prediction asks the neighbours, a step touches one task.
+
+Every task keeps the sum of its own steps, G_j = -sum eta_t g_t over the events of j, and the models are
+
+    x_i = s sum_j A^-1_ij G_j        j over the tasks of i's connected component
+
+so that a step costs O(non-zeros), and a score O(component x non-zeros). The Mahalanobis ball stays lazy through the
+factor s, as it does on a clique (`descent_parts`).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.batch import Batch, Floats, Ints, set_single
+from weft.geometry.descent import ADAPTIVE, LEADER, MAHALANOBIS, Rule, add_exactly, rate_of
+from weft.geometry.interaction import General
+from weft.geometry.losses import loss_value, slope
+from weft.geometry.rounds import widest_round
+from weft.jit import Handle, kernel
+from weft.pairs import (
+    HASHED,
+    Pairs,
+    add_hashed,
+    add_table,
+    dense,
+    dot_hashed,
+    dot_table,
+    find_row,
+    fits,
+    slot_space,
+)
+from weft.state import Array, Plan, live
+
+SCALE, Q, Q_REST, SQUARES = 0, 1, 2, 3
+"""Positions in `scalars`: s, Q = |x|_A^2 with its rest, sum of |g|^2."""
+
+FOLD = 1e-100
+UNKNOWN_ROW = -1
+AT_ONCE = 2_000
+"""Components of at most this many tasks have all their rows of A^-1 from the start."""
+
+
+class Relation(NamedTuple):
+    """A^-1 by connected components: row i has an entry for every member of its component, in order.
+
+    A^-1_ij = entries[start[i] + place[j]] if i and j lie in one component, else 0. Rows of large components are solved
+    when their task first turns up; until then start[i] is -1.
+    """
+
+    order: Ints  # where a task stands in the graph's own order
+    component: Ints  # of every task
+    place: Ints  # of every task in its component
+    bounds: Ints  # component c has members[bounds[c]:bounds[c + 1]]
+    members: Ints
+    start: Ints
+    entries: Floats
+    diagonal: Floats
+
+
+class Sums(NamedTuple):
+    """G (own), which tasks have one, rounds learned, and the scalars."""
+
+    pairs: Pairs
+    own: Floats
+    touched: Ints
+    counts: Ints
+    scalars: Floats
+    relation: Relation  # follows from the parameters, so not part of a file
+
+    @property
+    def order(self) -> Ints:
+        """Where a task stands in the graph's own order."""
+        return self.relation.order
+
+
+PLAN = Plan({"own": ("pair",), "touched": ("task",), "counts": (1,), "scalars": (4,)})
+
+
+def blank_on_graph(A: General, order: Ints) -> Sums:
+    """Nothing is learned; slot i is task order[i] of A."""
+    labels = A.components[order]
+    members = np.argsort(labels, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    place = np.empty(A.N, np.int64)
+    place[members] = np.arange(A.N) - bounds[labels[members]]
+    missing = np.full(A.N, UNKNOWN_ROW)
+    relation = Relation(order, labels, place, bounds, members, missing, np.zeros(0), A.diagonal()[order])
+    scalars = np.array([1.0, 0.0, 0.0, 0.0])
+    state = Sums(dense(0, 1), np.zeros(0), np.zeros(0, np.int64), np.zeros(1, np.int64), scalars, relation)
+    return with_rows(state, A, np.flatnonzero(np.diff(bounds)[labels] <= AT_ONCE))
+
+
+def with_rows(state: Sums, A: General, tasks: Ints) -> Sums:
+    """The same with the rows of A^-1 that these tasks read."""
+    relation = state.relation
+    tasks = np.unique(tasks[tasks < A.N])
+    missing = tasks[relation.start[tasks] == UNKNOWN_ROW]
+    if not len(missing):
+        return state
+    start, parts, at = relation.start.copy(), [relation.entries], len(relation.entries)
+    for i in missing.tolist():
+        members, _ = _component(relation, i)
+        known, values = A.part(int(relation.order[i]))
+        parts.append(values[np.searchsorted(known, relation.order[members])])
+        start[i] = at
+        at += len(members)
+    return state._replace(relation=relation._replace(start=start, entries=np.concatenate(parts)))
+
+
+def _component(relation: Relation, i: int) -> tuple[Ints, Floats]:
+    """The tasks of i's component, and their entries in row i of A^-1."""
+    c = relation.component[i]
+    members = relation.members[relation.bounds[c] : relation.bounds[c + 1]]
+    return members, relation.entries[relation.start[i] : relation.start[i] + len(members)]
+
+
+def both_parts(rule: Rule, state: Sums, A: General, features: int) -> tuple[Array, Array]:
+    """What a task taught itself, and what it has from its neighbours: both (tasks, features)."""
+    order, diagonal = state.relation.order, state.relation.diagonal
+    parts = live(state, PLAN, A.N, features)
+    sums = np.zeros((A.N, features))
+    sums[parts["pairs"][:, 0], parts["pairs"][:, 1]] = _factor(rule, state) * parts["own"]
+    in_order = np.empty_like(sums)
+    in_order[order] = sums
+    own = diagonal[:, None] * sums
+    return own, A.solve(in_order)[order] - own
+
+
+@kernel
+def _factor(rule: Rule, state: Sums) -> float:
+    if rule.rate >= LEADER:
+        return rate_of(rule, rule.eta, 0.0, state.counts[0] + 1)
+    return float(state.scalars[SCALE])
+
+
+@kernel
+def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[float, float]:
+    """sum_j A^-1_ij <G_j, x> of example i, and |x|^2."""
+    pairs, own, touched, _, _, relation = state
+    layout, _, table = pairs
+    task, _, row, indptr, indices, values, _ = batch
+    j, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
+    total, square = 0.0, 0.0
+    for e in range(begin, end):
+        square += values[e] * values[e]
+    if j >= len(relation.component):
+        return 0.0, square
+    c, start = relation.component[j], relation.start[j]
+    for p in range(relation.bounds[c], relation.bounds[c + 1]):
+        k = relation.members[p]
+        if touched[k] == 0:
+            continue
+        if layout[HASHED]:
+            find_row(table, own, k, indices, begin, end, slots)
+            dot = dot_hashed(own, values, begin, end, slots)[0]
+        else:
+            dot = dot_table(layout, own, k, indices, values, begin, end)[0]
+        total += relation.entries[start + relation.place[k]] * dot
+    return total, square
+
+
+@kernel
+def _lacks_row(relation: Relation, task: Ints, lo: int, hi: int) -> bool:
+    for i in range(lo, hi):
+        if task[i] < len(relation.start) and relation.start[task[i]] == UNKNOWN_ROW:
+            return True
+    return False
+
+
+@kernel
+def _rows_dot(batch: Batch, one: int, other: int) -> float:
+    """<x, x'> of two rows, both sorted."""
+    _, _, row, indptr, indices, values, _ = batch
+    e, f, total = indptr[row[one]], indptr[row[other]], 0.0
+    while e < indptr[row[one] + 1] and f < indptr[row[other] + 1]:
+        if indices[e] == indices[f]:
+            total += values[e] * values[f]
+            e += 1
+            f += 1
+        elif indices[e] < indices[f]:
+            e += 1
+        else:
+            f += 1
+    return total
+
+
+@kernel
+def _compound(relation: Relation, batch: Batch, lo: int, hi: int, g: Floats) -> float:
+    """sum_ij A^-1_ij <g_i, g_j> of a round."""
+    total = 0.0
+    for one in range(lo, hi):
+        j = batch.task[one]
+        if g[one - lo] == 0.0:
+            continue
+        for other in range(lo, hi):
+            k = batch.task[other]
+            if g[other - lo] != 0.0 and relation.component[j] == relation.component[k]:
+                entry = relation.entries[relation.start[j] + relation.place[k]]
+                total += entry * g[one - lo] * g[other - lo] * _rows_dot(batch, one, other)
+    return total
+
+
+@kernel
+def predict(rule: Rule, state: Sums, batch: Batch, scores: Floats) -> None:
+    slots, s = slot_space(state.pairs, batch), _factor(rule, state)
+    for i in range(len(scores)):
+        scores[i] = s * _ask_neighbours(state, batch, i, slots)[0]
+
+
+@kernel
+def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    pairs, own, touched, counts, scalars, relation = state
+    layout, keys, table = pairs
+    task, label, row, indptr, indices, values, rounds = batch
+    slots, widest = slot_space(pairs, batch), widest_round(rounds)
+    g, squares = np.empty(widest), np.empty(widest)
+    largest = 0.0
+    for j in range(len(relation.diagonal)):
+        largest = max(largest, relation.diagonal[j])
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        if (layout[HASHED] and not fits(pairs, batch, lo, hi)) or _lacks_row(relation, task, lo, hi):
+            return t
+        # scores and slopes of the round
+        s = _factor(rule, state)
+        g2, xg, moving, labelled = 0.0, 0.0, 0, False
+        for i in range(lo, hi):
+            a = i - lo
+            total, squares[a] = _ask_neighbours(state, batch, i, slots)
+            scores[i] = s * total
+            g[a] = slope(rule.loss, scores[i], label[i], rule.epsilon)
+            if g[a] * g[a] * squares[a] > 0.0:
+                moving += 1
+            g2 += g[a] * g[a] * squares[a]
+            xg += g[a] * scores[i]
+            labelled = labelled or not math.isnan(label[i])
+        if not labelled:
+            continue
+        H = 0.0
+        if rule.projection == MAHALANOBIS or (rule.rate == ADAPTIVE and moving > 1):
+            H = relation.diagonal[task[lo]] * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
+        if rule.rate == ADAPTIVE:
+            scalars[SQUARES] += g2 if moving == 1 else H / largest
+        eta = rate_of(rule, rule.eta, scalars[SQUARES], counts[0] + 1)
+        if trace.shape[0]:
+            for i in range(lo, hi):
+                if not math.isnan(label[i]):
+                    trace[i, 0] = loss_value(rule.loss, scores[i], label[i], rule.epsilon)
+                    trace[i, 1], trace[i, 2] = eta, g[i - lo] * g[i - lo] * squares[i - lo]
+                    trace[i, 3] = relation.diagonal[task[i]]
+        if g2 == 0.0:
+            continue
+        counts[0] += 1
+        # G_i -= (eta/s) g
+        step = -1.0 if rule.rate >= LEADER else -eta / s
+        for i in range(lo, hi):
+            if g[i - lo] == 0.0:
+                continue
+            j, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
+            touched[j] = 1
+            if layout[HASHED]:
+                find_row(table, own, j, indices, begin, end, slots)
+                add_hashed(layout, keys, table, own, j, indices, values, begin, end, step * g[i - lo], slots)
+            else:
+                add_table(layout, own, j, indices, values, begin, end, step * g[i - lo])
+        if rule.projection == MAHALANOBIS:
+            add_exactly(scalars, Q, -2.0 * eta * xg + eta * eta * H)
+            _project(rule, state)
+    return len(rounds) - 1
+
+
+@kernel
+def _project(rule: Rule, state: Sums) -> None:
+    """Back into the ball |x|_A <= radius, by the factor s alone."""
+    own, scalars = state.own, state.scalars
+    size, limit = max(0.0, scalars[Q] + scalars[Q_REST]), rule.radius * rule.radius
+    if size > limit:
+        scalars[SCALE] *= math.sqrt(limit / size)
+        scalars[Q], scalars[Q_REST] = limit, 0.0
+    if scalars[SCALE] < FOLD:
+        for p in range(len(own)):
+            own[p] *= scalars[SCALE]
+        scalars[SCALE] = 1.0
+
+
+@kernel
+def predict_one(handle: Handle, task: int, count: int) -> int:
+    rule, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        if _lacks_row(state.relation, batch.task, 0, 1):
+            return -2
+        predict(rule, state, batch, scores)
+    return bad
+
+
+@kernel
+def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    rule, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if learn(rule, state, batch, batch.rounds[0], scores, trace) == 1 else -2

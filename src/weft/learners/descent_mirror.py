@@ -1,0 +1,526 @@
+r"""Mirror descent with an entropy or a p-norm, over a table of dual vectors (`geometry.mirror`).
+
+    theta_k -= eta_t A^{-1/2}_ki g     for every task k                                   Eq. 10 and 18
+    x_i = sum_k A^{-1/2}_ik y_k        y_k the image of theta_k
+
+On the clique A^{-1/2} = own I + shared 11^T, with own = 1/sqrt(1+b) and shared = (1 - own)/N. At b = inf all columns are
+equal, and there is one. Follow-the-leader sums gradients, and y_k is the image of eta_t theta_k. The p-norm on the
+simplex keeps y itself, and finds the threshold that makes a column sum to one.
+
+An event costs O(tasks x non-zeros); with b = 0 only the column of its task. The number of features d is that of the
+declared ones, of the columns of tables, and of the named ones met so far.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.batch import Batch, Floats, Ints, set_single
+from weft.geometry.losses import loss_value, slope
+from weft.geometry.mirror import (
+    BEYOND,
+    ENTROPY,
+    OFFSET,
+    P_NORM,
+    P_SIMPLEX,
+    PEAK,
+    SUM,
+    add_to_sum,
+    column_norm,
+    dual_norm,
+    image,
+    refresh,
+)
+from weft.geometry.projections import link, project_simplex_pnorm
+from weft.geometry.rounds import widest_round
+from weft.jit import Handle, kernel
+from weft.state import Array, Plan
+
+CONSTANT, HORIZON, ANYTIME, ADAPTIVE, LEADER, LEADER_SQRT = range(6)
+"""How eta_t is found: a number, for T rounds, for t rounds in round t, from the gradients, and the two of the leader."""
+
+TASKS, TUNED, FEATURES, TUNED_FEATURES, LABELLED, ROUNDS, TOUCHED = range(7)
+"""Positions in `counts`; rounds are those with a gradient, `TOUCHED` counts non-zeros since the sums were made."""
+
+ETA, B, OWN, SHARED, LARGEST, SQUARES, STEEPEST, P, SCALE = range(9)
+"""Positions in `scalars`: base rate, b, A^{-1/2} in two numbers, max A^-1_ii, sum of |g|^2, largest |g|, p, s."""
+
+
+TOUCHES = 16
+"""Sums are made anew when this many times d non-zeros have changed them."""
+FOLD = 1e-100
+"""A factor s below this is multiplied into the table."""
+
+
+class MirrorRule(NamedTuple):
+    """The parameters as compiled code takes them; NaN stands for what follows from the others."""
+
+    loss: int
+    epsilon: float
+    kind: int
+    p: float
+    rate: int
+    eta: float
+    b: float
+    simplex_b: bool  # b = (1 - sigma^2)/sigma^2, else b = N
+    D: float
+    L: float
+    sigma: float
+    T: float
+    radius: float  # of the ball sum |y_k|_p^2 <= radius^2; NaN: none
+    tight: bool  # that ball has the radius of Prop. 5
+    graph: bool
+
+
+class Table(NamedTuple):
+    """theta (or y), the shared part of it, sums per task, which features count, counts and scalars."""
+
+    theta: Floats
+    shared: Floats
+    sums: Floats
+    known: Ints
+    counts: Ints
+    scalars: Floats
+    root: Floats  # A^{-1/2} of a graph, which follows from the parameters
+    order: Ints
+
+
+PLAN = Plan(
+    {
+        "theta": ("feature", "task"),
+        "shared": ("feature",),
+        "sums": ("task", 3),
+        "known": ("feature",),
+        "counts": (7,),
+        "scalars": (9,),
+    }
+)
+
+
+def blank(tasks: int, root: Array | None = None, order: Ints | None = None) -> Table:
+    """`tasks` are declared, nothing is learned."""
+    counts, scalars = np.zeros(7, np.int64), np.zeros(9)
+    counts[TASKS], scalars[SCALE] = tasks, 1.0
+    none = np.zeros((0, 0))
+    return Table(
+        none,
+        np.zeros(0),
+        np.zeros((0, 3)),
+        np.zeros(0, np.int64),
+        counts,
+        scalars,
+        none.copy() if root is None else np.ascontiguousarray(root),
+        np.zeros(0, np.int64) if order is None else order,
+    )
+
+
+# --- what contains N or d ------------------------------------------------------------------------------------------
+
+
+@kernel
+def _p_of(rule: MirrorRule, d: int) -> float:
+    """p as given, or on the simplex 2 ln d / (2 ln d - 1), at most 2 (Prop. 5)."""
+    if not math.isnan(rule.p):
+        return rule.p
+    if d < 3:
+        return 2.0
+    return min(2.0, 2.0 * math.log(d) / (2.0 * math.log(d) - 1.0))
+
+
+@kernel
+def _curvature(rule: MirrorRule, p: float, d: int) -> tuple[float, float]:
+    """lambda, and C = max B_psi(., 1/d) on the simplex."""
+    if rule.kind == ENTROPY:
+        return 1.0, math.log(max(d, 1))
+    return p - 1.0, 0.5 * (1.0 - math.pow(max(d, 1), 2.0 / p - 2.0))
+
+
+@kernel
+def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
+    """b, A^{-1/2} and the rate for N tasks and d features."""
+    counts, scalars, root = state.counts, state.scalars, state.root
+    b, sigma = rule.b, rule.sigma
+    if math.isnan(b):
+        if rule.simplex_b:
+            b = np.inf if sigma == 0.0 else max(0.0, (1.0 - sigma * sigma) / (sigma * sigma))
+        else:
+            b = 0.0 if sigma >= 1.0 else float(N)
+    own = 0.0 if math.isinf(b) else 1.0 / math.sqrt(1.0 + b)
+    shared = (1.0 - own) / N if math.isinf(b) else b / (1.0 + math.sqrt(1.0 + b)) * own / N
+    largest = 1.0 / N if math.isinf(b) else 1.0 / (1.0 + b) + b / (1.0 + b) / N
+    if rule.graph:
+        largest = 0.0
+        for i in range(N):
+            square = 0.0
+            for k in range(N):
+                square += root[i, k] * root[i, k]
+            largest = max(largest, square)
+    p = _p_of(rule, d) if rule.kind != ENTROPY else 1.0
+    lam, C = _curvature(rule, p, d)
+    eta = rule.eta
+    if math.isnan(eta):
+        if rule.kind != P_NORM:  # Prop. 8, with f = 1 + sigma^2 (N-1) = N max A^-1_ii
+            eta = N * math.sqrt(2.0 * lam * C / (N * largest))
+        else:  # Prop. 5 and 6
+            eta = _radius(rule, b, N) * math.sqrt(lam / largest)
+    counts[TUNED], counts[TUNED_FEATURES] = N, d
+    scalars[ETA], scalars[B], scalars[OWN], scalars[SHARED] = eta, b, own, shared
+    scalars[LARGEST], scalars[P] = largest, p
+
+
+@kernel
+def _radius(rule: MirrorRule, b: float, N: int) -> float:
+    """rho^2 = 2 N D^2 (1 + b sigma^2 (N-1)/N), unless it is given."""
+    if not math.isnan(rule.radius):
+        return rule.radius
+    spread = 0.0 if math.isinf(b) else b * rule.sigma * rule.sigma * (N - 1.0) / N
+    return rule.D * math.sqrt(2.0 * N * (1.0 + spread))
+
+
+@kernel
+def _columns(state: Table) -> int:
+    """How many columns the table has: one if all are equal."""
+    return 1 if math.isinf(state.scalars[B]) else int(state.counts[TASKS])
+
+
+@kernel
+def _conjugate(p: float) -> float:
+    return np.inf if p <= 1.0 else p / (p - 1.0)
+
+
+@kernel
+def _factor(rule: MirrorRule, state: Table) -> float:
+    """f of the softmax: eta_t for the leader, else 1."""
+    if rule.rate == LEADER:
+        return rule.eta
+    if rule.rate == LEADER_SQRT:
+        return rule.eta / math.sqrt(state.counts[ROUNDS] + 1)
+    return 1.0
+
+
+@kernel
+def _begin(rule: MirrorRule, state: Table) -> None:
+    """Every declared task at its start, as soon as there are tasks and features."""
+    theta, _, _, known, counts, _, _, _ = state
+    if counts[TUNED] > 0 or counts[TASKS] == 0:
+        return
+    if rule.kind == P_SIMPLEX:
+        for k in range(counts[TASKS]):
+            for j in range(theta.shape[0]):
+                theta[j, k] = 1.0 / counts[FEATURES] if known[j] != 0 else 0.0
+    _retune(rule, state, counts[TASKS], counts[FEATURES])
+    _refresh_all(rule, state, _factor(rule, state))
+
+
+@kernel
+def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
+    """New tasks start at the shared part; on the simplex of p-norms, at the mean."""
+    theta, shared, sums, known, counts, scalars, _, _ = state
+    before = counts[TASKS]
+    counts[TASKS] = N
+    if counts[TUNED] == 0:
+        _begin(rule, state)
+        return
+    for k in range(before, N):
+        for j in range(theta.shape[0]):
+            theta[j, k] = shared[j]
+            if rule.kind == P_SIMPLEX:
+                total = 0.0
+                for other in range(before):
+                    total += theta[j, other]
+                theta[j, k] = total / before
+    _retune(rule, state, N, counts[FEATURES])
+    if rule.kind != P_SIMPLEX:
+        for k in range(before, _columns(state)):
+            refresh(rule.kind, _conjugate(scalars[P]), _factor(rule, state), theta, known, sums, k)
+
+
+@kernel
+def _welcome_feature(rule: MirrorRule, state: Table, j: int) -> None:
+    """One feature more counts: it enters with dual weight 0, or with its share of the simplex."""
+    theta, _, sums, known, counts, _, _, _ = state
+    known[j] = 1
+    d = counts[FEATURES]
+    counts[FEATURES] = d + 1
+    if counts[TUNED] == 0:
+        return
+    if rule.kind == P_SIMPLEX:
+        for k in range(counts[TASKS]):
+            for f in range(theta.shape[0]):
+                theta[f, k] *= d / (d + 1.0)
+            theta[j, k] = 1.0 / (d + 1.0)
+    elif rule.kind == ENTROPY:
+        for k in range(_columns(state)):
+            if -sums[k, OFFSET] > BEYOND:
+                refresh(rule.kind, 1.0, _factor(rule, state), theta, known, sums, k)
+            else:
+                sums[k, SUM] += math.exp(-sums[k, OFFSET])
+                sums[k, PEAK] = max(sums[k, PEAK], sums[k, SUM])
+    _retune(rule, state, counts[TASKS], d + 1)
+
+
+@kernel
+def _refresh_all(rule: MirrorRule, state: Table, f: float) -> None:
+    theta, _, sums, known, counts, scalars, _, _ = state
+    counts[TOUCHED] = 0
+    if rule.kind != P_SIMPLEX:
+        for k in range(_columns(state)):
+            refresh(rule.kind, _conjugate(scalars[P]), f, theta, known, sums, k)
+
+
+@kernel
+def admit(rule: MirrorRule, state: Table, features: int) -> None:
+    """Features 0 .. features-1 count from now on."""
+    for j in range(features):
+        if state.known[j] == 0:
+            _welcome_feature(rule, state, j)
+    _begin(rule, state)
+
+
+# --- scores and steps ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def _score(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) -> float:
+    """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; a task that is not known reads the mean of all."""
+    theta, _, sums, known, counts, scalars, root, _ = state
+    task, _, row, indptr, indices, values, _ = batch
+    j, q, N = task[i], _conjugate(scalars[P]), counts[TASKS]
+    columns, own, shared, total = _columns(state), scalars[OWN], scalars[SHARED], 0.0
+    if j >= N:
+        if rule.graph:
+            return 0.0
+        own, shared = 0.0, 1.0 / max(N, 1)
+    for e in range(indptr[row[i]], indptr[row[i] + 1]):
+        feature, dot = indices[e], 0.0
+        if N == 0:
+            if rule.kind != P_NORM and known[feature] != 0:
+                dot = 1.0 / counts[FEATURES]
+        elif rule.graph:
+            for k in range(N):
+                if root[j, k] != 0.0:
+                    dot += root[j, k] * image(rule.kind, q, f, theta[feature, k], sums, k)
+        elif columns == 1:
+            dot = image(rule.kind, q, f, theta[feature, 0], sums, 0)
+        else:
+            if shared != 0.0:
+                for k in range(columns):
+                    dot += image(rule.kind, q, f, theta[feature, k], sums, k)
+                dot *= shared
+            if own != 0.0:
+                dot += own * image(rule.kind, q, f, theta[feature, j], sums, j)
+        total += dot * values[e]
+    return scalars[SCALE] * total
+
+
+@kernel
+def _reach(rule: MirrorRule, state: Table, j: int, k: int) -> float:
+    """A^{-1/2}_kj, or of the one column that stands for all."""
+    if rule.graph:
+        return float(state.root[k, j])
+    if k == j or _columns(state) == 1:
+        return float(state.scalars[OWN] + state.scalars[SHARED])
+    return float(state.scalars[SHARED])
+
+
+@kernel
+def _step(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, size: float) -> None:
+    """theta_k += size A^{-1/2}_ki phi for all k."""
+    theta, shared_part, sums, known, counts, scalars, _, _ = state
+    task, _, row, indptr, indices, values, _ = batch
+    j, q, columns = task[i], _conjugate(scalars[P]), _columns(state)
+    first, last = 0, columns
+    if not rule.graph and scalars[SHARED] == 0.0:
+        first, last = j, j + 1
+    for e in range(indptr[row[i]], indptr[row[i] + 1]):
+        feature, step = indices[e], size * values[e]
+        shared_part[feature] += scalars[SHARED] * step
+        for k in range(first, last):
+            reach = _reach(rule, state, j, k)
+            if reach != 0.0:
+                add_to_sum(rule.kind, q, f, theta, known, sums, feature, k, reach * step)
+    counts[TOUCHED] += indptr[row[i] + 1] - indptr[row[i]]
+
+
+@kernel
+def _step_on_simplex(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: Floats, eta: float) -> None:
+    """y_k = f_q([f_p(y_k) - eta (A^{-1/2} G)_k + nu]_+) for all k, with sum y_k = 1 (Sec. 3.3)."""
+    theta, _, _, _, _, scalars, _, _ = state
+    task, _, row, indptr, indices, values, _ = batch
+    d, p = theta.shape[0], scalars[P]
+    y, dual = np.empty(d), np.empty(d)
+    for k in range(_columns(state)):
+        moved = False
+        for i in range(lo, hi):
+            moved = moved or (g[i - lo] != 0.0 and _reach(rule, state, task[i], k) != 0.0)
+        if not moved:
+            continue
+        for j in range(d):
+            y[j] = theta[j, k]
+        link(p, y, dual)
+        for i in range(lo, hi):
+            size = eta * g[i - lo] * _reach(rule, state, task[i], k)
+            for e in range(indptr[row[i]], indptr[row[i] + 1]):
+                dual[indices[e]] -= size * values[e]
+        _keep_known(state, dual)
+        project_simplex_pnorm(p, dual, y)
+        for j in range(d):
+            theta[j, k] = y[j]
+
+
+@kernel
+def _keep_known(state: Table, dual: Floats) -> None:
+    """Features that do not count yet stay at zero: their dual weight is below every threshold."""
+    for j in range(len(dual)):
+        if state.known[j] == 0:
+            dual[j] = -np.inf
+
+
+@kernel
+def _energy(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: Floats, q: float) -> float:
+    """sum_k |sum_i A^{-1/2}_ki g_i|_q^2 of a round."""
+    task, _, row, indptr, indices, values, _ = batch
+    total, gradient = 0.0, np.zeros(state.theta.shape[0])
+    for k in range(state.counts[TASKS]):
+        for j in range(len(gradient)):
+            gradient[j] = 0.0
+        for i in range(lo, hi):
+            reach = g[i - lo] * _reach(rule, state, task[i], k)
+            for e in range(indptr[row[i]], indptr[row[i] + 1]):
+                gradient[indices[e]] += reach * values[e]
+        size = dual_norm(q, gradient, 0, len(gradient))
+        total += size * size
+    return total
+
+
+@kernel
+def _rate(rule: MirrorRule, state: Table) -> float:
+    """eta_t, with what this round has added to the counts and sums."""
+    counts, scalars = state.counts, state.scalars
+    L = scalars[STEEPEST] if math.isnan(rule.L) else rule.L
+    if rule.rate == ADAPTIVE:
+        return scalars[ETA] / math.sqrt(scalars[SQUARES]) if scalars[SQUARES] > 0.0 else 0.0
+    if rule.rate == ANYTIME:
+        return scalars[ETA] / (L * math.sqrt(counts[LABELLED])) if L > 0.0 else 0.0
+    if rule.rate == HORIZON:
+        return scalars[ETA] / (L * math.sqrt(rule.T))
+    return _factor(rule, state) if rule.rate >= LEADER else rule.eta
+
+
+@kernel
+def predict(rule: MirrorRule, state: Table, batch: Batch, scores: Floats) -> None:
+    f = _factor(rule, state)
+    for i in range(len(scores)):
+        scores[i] = _score(rule, state, f, batch, i)
+
+
+@kernel
+def learn(rule: MirrorRule, state: Table, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    _, _, _, known, counts, scalars, _, _ = state
+    task, label, row, indptr, indices, values, rounds = batch
+    widest = widest_round(rounds)
+    g, norms = np.empty(widest), np.empty(widest)
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        N = counts[TASKS]
+        for i in range(lo, hi):
+            N = max(N, task[i] + 1)
+            for e in range(indptr[row[i]], indptr[row[i] + 1]):
+                if known[indices[e]] == 0:
+                    _welcome_feature(rule, state, indices[e])
+        if N != counts[TUNED]:
+            _welcome_tasks(rule, state, N)
+        # scores and slopes of the round
+        f, q, labelled, moving, squares = _factor(rule, state), _conjugate(scalars[P]), False, 0, 0.0
+        for i in range(lo, hi):
+            a = i - lo
+            scores[i] = _score(rule, state, f, batch, i)
+            g[a] = slope(rule.loss, scores[i], label[i], rule.epsilon)
+            norms[a] = abs(g[a]) * dual_norm(q, values, indptr[row[i]], indptr[row[i] + 1])
+            scalars[STEEPEST] = max(scalars[STEEPEST], norms[a])
+            if norms[a] > 0.0:
+                moving += 1
+                squares = norms[a] * norms[a]
+            labelled = labelled or not math.isnan(label[i])
+        if not labelled:
+            continue
+        counts[LABELLED] += 1
+        if rule.rate == ADAPTIVE and moving > 0:
+            if moving > 1:
+                squares = _energy(rule, state, batch, lo, hi, g, q) / scalars[LARGEST]
+            scalars[SQUARES] += squares
+        eta = _rate(rule, state)
+        if trace.shape[0]:
+            for i in range(lo, hi):
+                if not math.isnan(label[i]):
+                    trace[i, 0] = loss_value(rule.loss, scores[i], label[i], rule.epsilon)
+                    trace[i, 1], trace[i, 2] = eta, norms[i - lo] * norms[i - lo]
+                    trace[i, 3] = _diagonal(rule, state, task[i])
+        if moving == 0:
+            continue
+        counts[ROUNDS] += 1
+        # every row moves all columns that its task reaches
+        if rule.kind == P_SIMPLEX:
+            _step_on_simplex(rule, state, batch, lo, hi, g, eta)
+            continue
+        size = -1.0 if rule.rate >= LEADER else -eta / scalars[SCALE]
+        for i in range(lo, hi):
+            if norms[i - lo] > 0.0:
+                _step(rule, state, f, batch, i, size * g[i - lo])
+        if rule.rate == LEADER_SQRT or counts[TOUCHED] > TOUCHES * max(counts[FEATURES], 64):
+            _refresh_all(rule, state, _factor(rule, state))
+        if rule.tight or not math.isnan(rule.radius):
+            _into_ball(rule, state, q)
+    return len(rounds) - 1
+
+
+@kernel
+def _diagonal(rule: MirrorRule, state: Table, i: int) -> float:
+    """A^-1_ii."""
+    if not rule.graph:
+        return float(state.scalars[LARGEST])
+    square = 0.0
+    for k in range(state.counts[TASKS]):
+        square += state.root[i, k] * state.root[i, k]
+    return square
+
+
+@kernel
+def _into_ball(rule: MirrorRule, state: Table, q: float) -> None:
+    """sum_k |y_k|_p^2 <= radius^2: the Bregman projection scales all columns alike."""
+    theta, shared, sums, _, counts, scalars, _, _ = state
+    rho, total, s = _radius(rule, scalars[B], counts[TASKS]), 0.0, scalars[SCALE]
+    for k in range(_columns(state)):
+        size = s * column_norm(q, sums, k)
+        total += size * size
+    if _columns(state) == 1:
+        total *= counts[TASKS]
+    if total > rho * rho:
+        scalars[SCALE] *= rho / math.sqrt(total)
+    if scalars[SCALE] < FOLD:
+        s = scalars[SCALE]
+        for j in range(theta.shape[0]):
+            shared[j] *= s
+            for k in range(theta.shape[1]):
+                theta[j, k] *= s
+        scalars[SCALE] = 1.0
+        _refresh_all(rule, state, 1.0)
+
+
+@kernel
+def predict_one(handle: Handle, task: int, count: int) -> int:
+    rule, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        predict(rule, state, batch, scores)
+    return bad
+
+
+@kernel
+def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    rule, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if learn(rule, state, batch, batch.rounds[0], scores, trace) == 1 else -2
