@@ -1,1 +1,1 @@
-"""The mathematics as pure functions: losses, norms and their duals, step sizes, kernels."""
+"""The mathematics as pure functions: losses, norms and their duals, step sizes, kernels, task graphs."""
