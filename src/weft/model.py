@@ -96,8 +96,14 @@ class Model:
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         if self._closed and proposal.tasks.names:
             raise ValueError(f"the graph of {self.learner.name} does not name the task {proposal.tasks.names[0]!r}")
-        tasks = self.vocabulary.tasks.after(proposal.tasks)
-        self._reserve(tasks, self.vocabulary.features.after(proposal.features))
+        tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
+        least = getattr(self.learner, "least_features", 0)
+        if features < least:
+            raise ValueError(
+                f"{self.learner.name} spreads weight over features and needs at least {least}, not {features}; "
+                "declare them up front with features="
+            )
+        self._reserve(tasks, features)
         self.vocabulary.accept(proposal)
         if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
             self._single = None

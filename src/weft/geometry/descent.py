@@ -27,17 +27,17 @@ class Rule(NamedTuple):
     loss: int
     epsilon: float
     rate: int
-    eta: float  # the rate, or with `ADAPTIVE` the constant c; NaN: from D, sigma and N
     b: float  # NaN: by the rule, from N (and sigma)
-    best: bool
-    D: float
-    L: float
-    sigma: float
-    T: float
-    projection: int
-    radius: float
     clusters: bool  # a shared part per cluster instead of one
-    resync: int  # events after which sums kept in passing are made anew
+    eta: float = math.nan  # the rate, or with `ADAPTIVE` the constant c; NaN: from D, sigma and N
+    best: bool = False
+    D: float = math.nan
+    L: float = math.nan
+    sigma: float = math.nan
+    T: float = math.nan
+    projection: int = NONE
+    radius: float = math.nan
+    resync: int = 0  # rounds after which sums kept in passing are made anew
 
 
 class Tuned(NamedTuple):

@@ -27,10 +27,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.sparse.linalg import eigsh
 
 from weft.batch import Floats, Ints
 from weft.geometry.components import Blocks, in_order, symmetric, weighted
-from weft.geometry.definite import AT_ONCE, check_power
+from weft.geometry.definite import AT_ONCE, MOST_DENSE, check_power
 from weft.geometry.graphs import Graph
 from weft.names import Name
 
@@ -60,6 +61,13 @@ class Interaction(Protocol):
 
     def inner(self, G: Floats) -> float:
         """The sum of A^-1_ij <g_i, g_j> over all pairs of rows."""
+
+    def solve(self, G: Floats) -> Floats:
+        """A^-1 G, for one row per task."""
+
+    @property
+    def largest_eigenvalue(self) -> float:
+        """Of A."""
 
     def column(self, i: int, power: float = -1.0) -> Floats:
         """Column i of A^power, all N entries."""
@@ -158,6 +166,17 @@ class CliqueBlocks(Interaction):
         own, share = self.coefficients()
         return float((own * self._sums(G**2).sum(axis=1) + share * (self._sums(G) ** 2).sum(axis=1)).sum())
 
+    def solve(self, G: Floats) -> Floats:
+        """A^-1 G, for one row per task."""
+        G = np.asarray(G, dtype=np.float64)
+        own, share = self.coefficients()
+        return own[self.components][:, None] * G + (share[:, None] * self._sums(G))[self.components]
+
+    @property
+    def largest_eigenvalue(self) -> float:
+        """1 + the largest b."""
+        return 1.0 + float(self.b.max())
+
 
 class General(Interaction):
     """A sparse matrix by connected components; `least` bounds the eigenvalues from below where that is known."""
@@ -224,7 +243,29 @@ class General(Interaction):
     def inner(self, G: Floats) -> float:
         """The sum of A^-1_ij <g_i, g_j> over all pairs of rows."""
         G = np.asarray(G, dtype=np.float64)
-        return sum(float((G[members] * block.solve(G[members])).sum()) for members, block in self._blocks)
+        return float((G * self.solve(G)).sum())
+
+    def solve(self, G: Floats) -> Floats:
+        """A^-1 G, for one row per task."""
+        G = np.asarray(G, dtype=np.float64)
+        moved = np.empty_like(G)
+        for members, block in self._blocks:
+            moved[members] = block.solve(G[members])
+        return moved
+
+    @property
+    def largest_eigenvalue(self) -> float:
+        """Of A, from dense blocks or by Lanczos iterations from a fixed start."""
+        largest = 0.0
+        for members in self._blocks.members:
+            block = self._A[members][:, members]
+            if len(members) <= MOST_DENSE:
+                found = np.linalg.eigvalsh(block.toarray())[-1]
+            else:
+                start = np.random.default_rng(0).normal(size=len(members))
+                found = eigsh(block, k=1, which="LA", v0=start, return_eigenvectors=False)[0]
+            largest = max(largest, float(found))
+        return largest
 
 
 def powers(b: float, power: float) -> tuple[float, float]:

@@ -7,13 +7,16 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from weft.learner import Learner
+from weft.learners.mirror_descent import MtOgd
+from weft.learners.mirror_leader import MtFtrl
+from weft.learners.mirror_maps import MtEg, MtPnorm
 from weft.learners.parameters import Parameter, parameters_of
 from weft.learners.passive_aggressive import PassiveAggressive
 from weft.learners.perceptron import Perceptron
 from weft.learners.shared_loss import FiniteHorizon, Implicit, InfiniteHorizon
 
 LEARNERS: dict[str, type] = {
-    learner.name: learner for learner in (Perceptron, PassiveAggressive, FiniteHorizon, InfiniteHorizon, Implicit)
+    learner.name: learner for learner in (Perceptron, PassiveAggressive, FiniteHorizon, InfiniteHorizon, Implicit, MtOgd, MtPnorm, MtEg, MtFtrl)
 }
 
 SPECIAL_CASES = {

@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.descent import ADAPTIVE, LEADER, MAHALANOBIS, Rule, add_exactly, rate_of
+from weft.geometry.definite import MOST_DENSE
 from weft.geometry.interaction import General
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.rounds import widest_round
@@ -38,8 +39,6 @@ SCALE, Q, Q_REST, SQUARES = 0, 1, 2, 3
 
 FOLD = 1e-100
 UNKNOWN_ROW = -1
-AT_ONCE = 2_000
-"""Components of at most this many tasks have all their rows of A^-1 from the start."""
 
 
 class Relation(NamedTuple):
@@ -56,7 +55,6 @@ class Relation(NamedTuple):
     members: Ints
     start: Ints
     entries: Floats
-    diagonal: Floats
 
 
 class Sums(NamedTuple):
@@ -86,10 +84,10 @@ def blank_on_graph(A: General, order: Ints) -> Sums:
     place = np.empty(A.N, np.int64)
     place[members] = np.arange(A.N) - bounds[labels[members]]
     missing = np.full(A.N, UNKNOWN_ROW)
-    relation = Relation(order, labels, place, bounds, members, missing, np.zeros(0), A.diagonal()[order])
+    relation = Relation(order, labels, place, bounds, members, missing, np.zeros(0))
     scalars = np.array([1.0, 0.0, 0.0, 0.0])
     state = Sums(dense(0, 1), np.zeros(0), np.zeros(0, np.int64), np.zeros(1, np.int64), scalars, relation)
-    return with_rows(state, A, np.flatnonzero(np.diff(bounds)[labels] <= AT_ONCE))
+    return with_rows(state, A, np.flatnonzero(np.diff(bounds)[labels] <= MOST_DENSE))
 
 
 def with_rows(state: Sums, A: General, tasks: Ints) -> Sums:
@@ -118,13 +116,16 @@ def _component(relation: Relation, i: int) -> tuple[Ints, Floats]:
 
 def both_parts(rule: Rule, state: Sums, A: General, features: int) -> tuple[Array, Array]:
     """What a task taught itself, and what it has from its neighbours: both (tasks, features)."""
-    order, diagonal = state.relation.order, state.relation.diagonal
+    order = state.relation.order
     parts = live(state, PLAN, A.N, features)
     sums = np.zeros((A.N, features))
     sums[parts["pairs"][:, 0], parts["pairs"][:, 1]] = _factor(rule, state) * parts["own"]
     in_order = np.empty_like(sums)
     in_order[order] = sums
-    own = diagonal[:, None] * sums
+    active = np.flatnonzero(state.touched[: A.N])
+    own = np.zeros_like(sums)
+    for i in active.tolist():
+        own[i] = _diagonal(state.relation, i) * sums[i]
     return own, A.solve(in_order)[order] - own
 
 
@@ -159,6 +160,12 @@ def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[flo
             dot = dot_table(layout, own, k, indices, values, begin, end)[0]
         total += relation.entries[start + relation.place[k]] * dot
     return total, square
+
+
+@kernel
+def _diagonal(relation: Relation, i: int) -> float:
+    """A^-1_ii."""
+    return float(relation.entries[relation.start[i] + relation.place[i]])
 
 
 @kernel
@@ -216,9 +223,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
     task, label, row, indptr, indices, values, rounds = batch
     slots, widest = slot_space(pairs, batch), widest_round(rounds)
     g, squares = np.empty(widest), np.empty(widest)
-    largest = 0.0
-    for j in range(len(relation.diagonal)):
-        largest = max(largest, relation.diagonal[j])
+    largest = 2.0 * rule.radius * rule.radius / (rule.eta * rule.eta)  # max_i A^-1_ii, where steps are adaptive
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if (layout[HASHED] and not fits(pairs, batch, lo, hi)) or _lacks_row(relation, task, lo, hi):
@@ -240,7 +245,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
             continue
         H = 0.0
         if rule.projection == MAHALANOBIS or (rule.rate == ADAPTIVE and moving > 1):
-            H = relation.diagonal[task[lo]] * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
+            H = _diagonal(relation, task[lo]) * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
         if rule.rate == ADAPTIVE:
             scalars[SQUARES] += g2 if moving == 1 else H / largest
         eta = rate_of(rule, rule.eta, scalars[SQUARES], counts[0] + 1)
@@ -249,7 +254,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
                 if not math.isnan(label[i]):
                     trace[i, 0] = loss_value(rule.loss, scores[i], label[i], rule.epsilon)
                     trace[i, 1], trace[i, 2] = eta, g[i - lo] * g[i - lo] * squares[i - lo]
-                    trace[i, 3] = relation.diagonal[task[i]]
+                    trace[i, 3] = _diagonal(relation, task[i])
         if g2 == 0.0:
             continue
         counts[0] += 1

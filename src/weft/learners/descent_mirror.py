@@ -59,18 +59,26 @@ class MirrorRule(NamedTuple):
     loss: int
     epsilon: float
     kind: int
-    p: float
     rate: int
-    eta: float
     b: float
     simplex_b: bool  # b = (1 - sigma^2)/sigma^2, else b = N
-    D: float
-    L: float
-    sigma: float
-    T: float
-    radius: float  # of the ball sum |y_k|_p^2 <= radius^2; NaN: none
-    tight: bool  # that ball has the radius of Prop. 5
+    ball: bool  # models are kept in the ball sum |y_k|_p^2 <= radius^2
     graph: bool
+    p: float = math.nan
+    eta: float = math.nan
+    D: float = math.nan
+    L: float = math.nan
+    sigma: float = math.nan
+    T: float = math.nan
+    radius: float = math.nan
+
+
+@kernel
+def simplex_b(sigma: float) -> float:
+    """b = (1 - sigma^2)/sigma^2 (Prop. 8)."""
+    if sigma == 0.0:
+        return np.inf
+    return max(0.0, (1.0 - sigma * sigma) / (sigma * sigma))
 
 
 class Table(NamedTuple):
@@ -115,6 +123,32 @@ def blank(tasks: int, root: Array | None = None, order: Ints | None = None) -> T
     )
 
 
+def both_parts(rule: MirrorRule, state: Table, tasks: int, features: int) -> tuple[Array, Array]:
+    """What a task has for itself, and what it has from the others: both (tasks, features)."""
+    y = np.zeros((tasks, features))
+    if tasks:
+        _images(rule, state, _factor(rule, state), y)
+    if rule.graph:
+        own = state.root.diagonal()[:, None] * y
+        return own, state.root @ y - own
+    own = state.scalars[OWN] * y
+    if math.isinf(state.scalars[B]):
+        return own, y
+    return own, state.scalars[SHARED] * np.repeat(y.sum(axis=0, keepdims=True), tasks, axis=0)
+
+
+@kernel
+def _images(rule: MirrorRule, state: Table, f: float, out: Floats) -> None:
+    """y of all tasks."""
+    theta, _, sums, known, counts, scalars, _, _ = state
+    columns, q = _columns(state), _conjugate(scalars[P])
+    for i in range(out.shape[0]):
+        k = 0 if columns == 1 else i
+        for j in range(out.shape[1]):
+            if rule.kind == P_NORM or known[j] != 0:
+                out[i, j] = scalars[SCALE] * image(rule.kind, q, f, theta[j, k], sums, k)
+
+
 # --- what contains N or d ------------------------------------------------------------------------------------------
 
 
@@ -143,7 +177,7 @@ def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
     b, sigma = rule.b, rule.sigma
     if math.isnan(b):
         if rule.simplex_b:
-            b = np.inf if sigma == 0.0 else max(0.0, (1.0 - sigma * sigma) / (sigma * sigma))
+            b = simplex_b(sigma)
         else:
             b = 0.0 if sigma >= 1.0 else float(N)
     own = 0.0 if math.isinf(b) else 1.0 / math.sqrt(1.0 + b)
@@ -404,7 +438,7 @@ def _rate(rule: MirrorRule, state: Table) -> float:
     if rule.rate == ANYTIME:
         return scalars[ETA] / (L * math.sqrt(counts[LABELLED])) if L > 0.0 else 0.0
     if rule.rate == HORIZON:
-        return scalars[ETA] / (L * math.sqrt(rule.T))
+        return scalars[ETA] / (L * math.sqrt(rule.T)) if L > 0.0 else 0.0
     return _factor(rule, state) if rule.rate >= LEADER else rule.eta
 
 
@@ -427,7 +461,7 @@ def learn(rule: MirrorRule, state: Table, batch: Batch, start: int, scores: Floa
         for i in range(lo, hi):
             N = max(N, task[i] + 1)
             for e in range(indptr[row[i]], indptr[row[i] + 1]):
-                if known[indices[e]] == 0:
+                if rule.kind != P_NORM and known[indices[e]] == 0:
                     _welcome_feature(rule, state, indices[e])
         if N != counts[TUNED]:
             _welcome_tasks(rule, state, N)
@@ -470,7 +504,7 @@ def learn(rule: MirrorRule, state: Table, batch: Batch, start: int, scores: Floa
                 _step(rule, state, f, batch, i, size * g[i - lo])
         if rule.rate == LEADER_SQRT or counts[TOUCHED] > TOUCHES * max(counts[FEATURES], 64):
             _refresh_all(rule, state, _factor(rule, state))
-        if rule.tight or not math.isnan(rule.radius):
+        if rule.ball:
             _into_ball(rule, state, q)
     return len(rounds) - 1
 

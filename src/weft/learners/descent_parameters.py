@@ -1,7 +1,7 @@
-"""Parameters that the learners of multitask mirror descent share, and how they settle what the user left open.
+"""What the learners of multitask mirror descent share: parameters, the interaction matrix, and the model's questions.
 
 Cesa-Bianchi, Laforgue, Paudice and Pontil (2022). A learner's interaction matrix A comes from `b` (a clique of all
-tasks, however many turn up) or from `graph`; its rate from a number, from theory, or from the gradients seen so far.
+tasks, however many turn up) or from `graph`; how its models are kept is up to its form (`descent_forms`).
 """
 
 import math
@@ -12,20 +12,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weft.batch import Ints
 from weft.geometry import graphs
-from weft.geometry.descent import ADAPTIVE, CONSTANT, TRACE, Rule
+from weft.geometry.descent import TRACE
 from weft.geometry.graphs import Graph
 from weft.geometry.interaction import CliqueBlocks, General, clique, interaction
 from weft.geometry.losses import CLASSIFY, CODES
 from weft.geometry.tuning import best_b, paper_b
-from weft.learner import Target
+from weft.learner import Kernels, Target
+from weft.learners.descent_forms import EuclideanForm, MirrorForm, Named
+from weft.learners.descent_mirror import simplex_b
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
 from weft.names import Name
-from weft.state import Array
+from weft.state import Array, Plan
 
 LOSSES = ("logistic", "hinge", "square", "absolute", "epsilon-insensitive")
 DEFAULT_D, DEFAULT_SIGMA = 1.0, 0.3
-"""What adaptive steps assume when nothing is given."""
+"""What is assumed of the models when nothing is given."""
 
 
 def _parse_graph(value: Any) -> Graph | None:
@@ -34,7 +37,7 @@ def _parse_graph(value: Any) -> Graph | None:
 
 @dataclass(frozen=True)
 class Descent:
-    """Parameters of every learner here; `name` and `paper` belong to the catalogue."""
+    """Parameters of every learner here, and what follows from them."""
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cesa-Bianchi et al. 2022"
@@ -70,16 +73,94 @@ class Descent:
         if self.graph is not None and self.b is not None and self.graph.kind != "complete":
             raise ValueError(
                 f"{self.name}: b={self.b:g} and graph are both given; b ties all tasks together, "
-                "use graph_strength with a graph"
+                "graph_strength belongs to a graph"
             )
-        if self.graph is not None and self.graph.kind == "matrix" and self.graph_strength != 1.0:
-            raise ValueError(f"{self.name}: graph_strength multiplies a Laplacian; with a matrix A leave it out")
+        if self.graph_strength != 1.0 and (not self.named or self.graph_kind == "matrix"):
+            raise ValueError(f"{self.name}: graph_strength multiplies the Laplacian of edges, cliques or weights")
         self._settle()
 
     def _settle(self) -> None:
         """Refuse what does not fit together."""
 
-    # --- what the catalogue and the model ask ---
+    def need(self, letters: tuple[str, ...], what: str) -> None:
+        """Refuse if one of these parameters is not given."""
+        missing = [letter for letter in letters if getattr(self, letter) is None]
+        if missing:
+            raise ValueError(f"{self.name}: {what} needs {', '.join(letters)}; missing: {', '.join(missing)}")
+
+    # --- the interaction matrix ---
+
+    @property
+    def graph_kind(self) -> str:
+        return "complete" if self.graph is None else self.graph.kind
+
+    @property
+    def task_names(self) -> tuple[Name, ...]:
+        """The tasks of a graph that names them; no others can come."""
+        return () if self.graph is None else self.graph.names
+
+    @cached_property
+    def named(self) -> Named | None:
+        """The graph between named tasks, or None: a clique of whoever turns up."""
+        if self.graph is None or self.graph.grows:
+            return None
+        return Named(self.graph, interaction(self.graph, self.graph.names, strength=self.graph_strength))
+
+    @property
+    def given_b(self) -> float:
+        """b of the clique, NaN if it follows from the number of tasks."""
+        if self.named is not None or self.graph_kind == "none":
+            return 0.0
+        return math.nan if self.b is None else self.b
+
+    def clique_b(self, N: int) -> float:
+        """b of the clique of N tasks."""
+        if not math.isnan(self.given_b):
+            return self.given_b
+        if isinstance(self.form, MirrorForm) and self.form.hyper.simplex_b:
+            return float(simplex_b(self.form.hyper.sigma))
+        sigma = getattr(self, "sigma", None)
+        by_rule = best_b if getattr(self, "rule", "paper") == "best" else paper_b
+        return float(by_rule(N, 0.0 if sigma is None else sigma))
+
+    def largest_norm(self, D: float, sigma: float) -> float:
+        """The most that |u|_A can be on the graph, for |u_i| <= D and Var(u) <= sigma^2 D^2.
+
+        |u|_A^2 = sum |u_i|^2 + u^T (A - I) u. A Laplacian A - I does not see the mean, so that the second term is at
+        most its largest eigenvalue times (N-1) Var(u); on a clique that eigenvalue is b.
+        """
+        assert self.named is not None
+        A = self.named.matrix
+        if self.graph_kind == "matrix":
+            return D * math.sqrt(A.largest_eigenvalue * A.N)
+        return D * math.sqrt(A.N + (A.largest_eigenvalue - 1.0) * (A.N - 1) * sigma * sigma)
+
+    # --- what the model asks ---
+
+    @cached_property
+    def form(self) -> EuclideanForm | MirrorForm:
+        """How the models are kept."""
+        raise NotImplementedError
+
+    @property
+    def hyper(self) -> Any:
+        return self.form.hyper
+
+    @property
+    def plan(self) -> Plan:
+        return self.form.plan
+
+    @property
+    def kernels(self) -> Kernels:
+        return self.form.kernels
+
+    @property
+    def least_features(self) -> int:
+        return self.form.least_features
+
+    @property
+    def prepares(self) -> bool:
+        return self.form.prepares
 
     @property
     def target(self) -> Target:
@@ -89,56 +170,28 @@ class Descent:
     def tally_loss(self) -> tuple[int, float]:
         return CODES[self.loss], self.epsilon
 
-    @property
-    def task_names(self) -> tuple[Name, ...]:
-        """The tasks of a graph that names them; no others can come."""
-        return () if self.graph is None else self.graph.names
+    def init(self, tasks: Sequence[Name] = ()) -> Any:
+        return self.form.init(tasks)
 
-    # --- the interaction matrix ---
+    def prepare(self, state: Any, needed: Ints) -> Any:
+        """The state with what its form works out for a task when it is first met."""
+        return self.form.prepare(state, needed)
 
-    @property
-    def named(self) -> bool:
-        """Is A given by a graph between named tasks, and not a clique of whoever turns up?"""
-        return bool(self.task_names)
+    def admit(self, state: Any, features: int) -> None:
+        """Features 0 .. features-1 count from now on, whether or not they hold anything."""
+        if isinstance(self.form, MirrorForm):
+            self.form.admit(state, features)
 
-    @property
-    def given_b(self) -> float:
-        """b of the clique, NaN if it follows from the number of tasks."""
-        if self.graph is not None and self.graph.kind == "none":
-            return 0.0
-        return math.nan if self.b is None else self.b
+    def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
+        """What a task has for itself, and what it has from others, (tasks, features) each; models are their sums."""
+        return self.form.parts(state, tasks, features)
 
-    def clique_b(self, N: int) -> float:
-        """b of the clique of N tasks."""
-        if not math.isnan(self.given_b):
-            return self.given_b
-        sigma = getattr(self, "sigma", None)
-        by_rule = best_b if getattr(self, "rule", "paper") == "best" else paper_b
-        return float(by_rule(N, 0.0 if sigma is None else sigma))
-
-    @cached_property
-    def _graph_matrix(self) -> CliqueBlocks | General:
-        return self.interaction(self.task_names)
-
-    def interaction(self, tasks: Sequence[Name]) -> CliqueBlocks | General:
-        """A over the tasks in this order."""
-        if self.graph is not None and self.named:
-            return interaction(self.graph, list(tasks), strength=self.graph_strength)
-        return clique(len(tasks), self.clique_b(len(tasks)))
+    def weights(self, state: Any, tasks: int, features: int) -> Array:
+        own, shared = self.parts(state, tasks, features)
+        return own + shared
 
     def relations(self, state: Any, tasks: int) -> Array:
         """A^-1: how much of a step of one task moves another."""
-        if self.named:
-            return self.interaction(self.task_names).dense(-1.0)
+        if self.named is not None:
+            return self.named.matrix.dense(-1.0)[np.ix_(state.order, state.order)]
         return clique(tasks, self.clique_b(tasks)).dense(-1.0) if tasks else np.zeros((0, 0))
-
-
-def largest_norm(A: CliqueBlocks | General, D: float, sigma: float, laplacian: bool) -> float:
-    """The most that |u|_A can be for |u_i| <= D and Var(u) <= sigma^2 D^2: the radius of a ball that holds them all.
-
-    |u|_A^2 = sum |u_i|^2 + u^T (A - I) u. A Laplacian does not see the mean, so that the second term is at most its
-    largest eigenvalue times (N-1) Var(u); on a clique that eigenvalue is b.
-    """
-    if laplacian:
-        return D * math.sqrt(A.N + (A.largest_eigenvalue - 1.0) * (A.N - 1) * sigma * sigma)
-    return D * math.sqrt(A.largest_eigenvalue * A.N)

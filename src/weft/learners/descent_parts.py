@@ -30,6 +30,7 @@ from weft.geometry.descent import (
     squares_in_any_order,
     tune,
 )
+from weft.geometry.interaction import CliqueBlocks
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.rounds import widest_round
 from weft.geometry.two_parts import add_parts, add_vector, ask_ahead, dot_parts, dot_vector
@@ -94,6 +95,12 @@ def blank(tasks: int, clusters: Clusters = ONE_CLIQUE) -> Parts:
     scalars[SCALE] = 1.0
     shared, counts = np.zeros((max(len(clusters.own), 1), 0)), np.array([tasks, 0, 0, 0])
     return Parts(dense(0, 1), np.zeros(0), shared, np.zeros(0), counts, scalars, clusters)
+
+
+def blank_on_graph(A: CliqueBlocks, order: Ints) -> Parts:
+    """The same on disjoint cliques; slot i is task order[i] of A."""
+    own, shared = A.coefficients(-1.0)
+    return blank(len(order), Clusters(order, A.components[order], own, shared))
 
 
 def both_parts(rule: Rule, state: Parts, plan: Plan, tasks: int, features: int) -> tuple[Array, Array]:

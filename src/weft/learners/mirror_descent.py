@@ -23,22 +23,14 @@ N D^2 (1 + b sigma^2 (N-1)/N), slightly less than the paper's. Tasks that turn u
 and what contains N is computed again; the guarantees speak of tasks declared up front (`tasks=`).
 """
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from weft.batch import Ints
 from weft.geometry.descent import (
     ADAPTIVE,
     BALL,
     CONSTANT,
-    LEADER,
-    LEADER_SQRT,
     MAHALANOBIS,
     NONE,
     PROJECTIONS,
@@ -47,99 +39,18 @@ from weft.geometry.descent import (
     VARIANCE,
     Rule,
 )
-from weft.geometry.interaction import CliqueBlocks, General
 from weft.geometry.losses import CODES
 from weft.geometry.tuning import adaptive_constant
-from weft.learner import Kernels
-from weft.learners import descent_dense, descent_graph, descent_parts
-from weft.learners.descent_parameters import DEFAULT_D, DEFAULT_SIGMA, Descent, largest_norm
-from weft.learners.parameters import Choice, Real, parameter
-from weft.names import Name
-from weft.state import Array, Plan
+from weft.learners.descent_forms import EuclideanForm
+from weft.learners.descent_parameters import DEFAULT_D, DEFAULT_SIGMA, Descent
+from weft.learners.parameters import Choice, Real, number, parameter
 
 RESYNC = 100_000
 """Rounds after which sums kept in passing are made anew."""
 
 
 @dataclass(frozen=True)
-class _Euclidean(Descent):
-    """Descent in Euclidean geometry: which of the three forms of the models fits, and what they hold."""
-
-    @property
-    def projection_code(self) -> int:
-        return NONE
-
-    @property
-    def form(self) -> ModuleType:
-        """Parts on cliques, neighbours on graphs, a dense table where a projection moves every task."""
-        if self.projection_code in (BALL, V_SIGMA):
-            return descent_dense
-        return descent_graph if self.named and self.graph_kind != "cliques" else descent_parts
-
-    @property
-    def graph_kind(self) -> str:
-        return "complete" if self.graph is None else self.graph.kind
-
-    @cached_property
-    def matrix(self) -> CliqueBlocks | General:
-        """A of a graph, in the order of its names."""
-        return self.interaction(self.task_names)
-
-    @property
-    def plan(self) -> Plan:
-        if self.form is not descent_parts:
-            plan: Plan = self.form.PLAN
-            return plan
-        clusters = len(self.matrix.sizes) if self.named and isinstance(self.matrix, CliqueBlocks) else 1
-        return descent_parts.plan(clusters, self.projection_code == VARIANCE)
-
-    @property
-    def kernels(self) -> Kernels:
-        return Kernels(self.form.predict, self.form.learn, self.form.predict_one, self.form.learn_one)
-
-    def _clusters(self, order: Ints) -> descent_parts.Clusters:
-        A = self.matrix
-        assert isinstance(A, CliqueBlocks)
-        return descent_parts.Clusters(order, A.labels[order], *A.coefficients(-1.0))
-
-    def init(self, tasks: Sequence[Name] = ()) -> Any:
-        if self.graph is None or not self.named:
-            return self.form.blank(len(tasks))
-        order = self.graph.order(tasks)
-        if self.form is descent_parts:
-            return descent_parts.blank(len(tasks), self._clusters(order))
-        return self.form.blank_on_graph(self.matrix, order)
-
-    @property
-    def prepares(self) -> bool:
-        """Are rows of A^-1 solved for when their task turns up?"""
-        return self.form is descent_graph
-
-    def prepare(self, state: Any, needed: Ints) -> Any:
-        """The state with the rows of A^-1 that the tasks in slots `needed` read."""
-        return descent_graph.with_rows(state, self.matrix, needed)
-
-    def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
-        """Own and shared part of every model, (tasks, features) each; models are their sums."""
-        if self.form is descent_parts:
-            return descent_parts.both_parts(self.hyper, state, self.plan, tasks, features)
-        if self.form is descent_graph:
-            return descent_graph.both_parts(self.hyper, state, self.matrix, features)
-        return descent_dense.both_parts(state, tasks, features)
-
-    def weights(self, state: Any, tasks: int, features: int) -> Array:
-        own, shared = self.parts(state, tasks, features)
-        return own + shared
-
-    def relations(self, state: Any, tasks: int) -> Array:
-        if not self.named:
-            return super().relations(state, tasks)
-        inverse, order = self.matrix.dense(-1.0), state.order
-        return inverse[np.ix_(order, order)]
-
-
-@dataclass(frozen=True)
-class MtOgd(_Euclidean):
+class MtOgd(Descent):
     """Multitask online gradient descent: own and shared parts, tied by a clique or a graph of tasks."""
 
     name: ClassVar[str] = "mt-ogd"
@@ -171,31 +82,26 @@ class MtOgd(_Euclidean):
     def _settle(self) -> None:
         given = [letter for letter in ("D", "L", "sigma", "T") if getattr(self, letter) is not None]
         if self.eta is None and given:
-            self._need(("D", "L", "sigma", "T"), "a rate by theory (or give eta)")
-            if self.named:
+            self.need(("D", "L", "sigma", "T"), "a rate by theory (or give eta)")
+            if self.named is not None:
                 raise ValueError(f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"')
         if self.eta == "adaptive":
-            self._need(("D", "sigma"), "adaptive steps")
+            self.need(("D", "sigma"), "adaptive steps")
         if self.projection_code == MAHALANOBIS and self.radius is None:
-            self._need(("D", "sigma"), 'the radius of projection="mahalanobis" (or give radius)')
+            self.need(("D", "sigma"), 'the radius of projection="mahalanobis" (or give radius)')
         if self.projection_code == BALL:
-            self._need(("D",), 'projection="ball"')
+            self.need(("D",), 'projection="ball"')
         if self.projection_code in (VARIANCE, V_SIGMA):
-            self._need(("D", "sigma"), f'projection="{self.projection}"')
-            if self.named:
+            self.need(("D", "sigma"), f'projection="{self.projection}"')
+            if self.named is not None:
                 raise ValueError(
                     f'{self.name}: projection="{self.projection}" is for the clique of all tasks; '
                     'a graph takes "none", "mahalanobis" or "ball"'
                 )
         if self.radius is not None and self.projection_code != MAHALANOBIS:
             raise ValueError(f'{self.name}: radius belongs to projection="mahalanobis"')
-        if self.rule == "best" and self.sigma is None and self.b is None and not self.named:
+        if self.rule == "best" and self.sigma is None and self.b is None and self.named is None:
             raise ValueError(f'{self.name}: rule="best" finds b from sigma; give sigma')
-
-    def _need(self, letters: tuple[str, ...], what: str) -> None:
-        missing = [letter for letter in letters if getattr(self, letter) is None]
-        if missing:
-            raise ValueError(f"{self.name}: {what} needs {', '.join(letters)}; missing: {', '.join(missing)}")
 
     @property
     def projection_code(self) -> int:
@@ -210,33 +116,29 @@ class MtOgd(_Euclidean):
         return ADAPTIVE if self.eta == "adaptive" else CONSTANT
 
     @cached_property
-    def hyper(self) -> Rule:
-        """The parameters as compiled code takes them."""
+    def form(self) -> EuclideanForm:
         plain = self.eta is None and self.D is None  # nothing given: adaptive steps with what is assumed
-        D, sigma = (DEFAULT_D, DEFAULT_SIGMA) if plain else (_number(self.D), _number(self.sigma))
-        eta, radius = self.eta if isinstance(self.eta, float) else math.nan, _number(self.radius)
-        if self.named:
-            if math.isnan(radius) and not math.isnan(D) and not math.isnan(sigma):
-                radius = largest_norm(self.matrix, D, sigma, laplacian=self.graph_kind != "matrix")
-            if self.rate == ADAPTIVE:
-                eta = adaptive_constant(self.matrix, radius)
-        return Rule(
+        D, sigma = (DEFAULT_D, DEFAULT_SIGMA) if plain else (self.D, self.sigma)
+        eta, radius = self.eta if isinstance(self.eta, float) else None, self.radius
+        if self.named is not None:
+            if radius is None and D is not None and sigma is not None:
+                radius = self.largest_norm(D, sigma)
+            if self.rate == ADAPTIVE and radius is not None:
+                eta = adaptive_constant(self.named.matrix, radius)
+        rule = Rule(
             loss=CODES[self.loss],
             epsilon=self.epsilon,
             rate=self.rate,
-            eta=eta,
-            b=0.0 if self.named else self.given_b,
+            eta=number(eta),
+            b=self.given_b,
             best=self.rule == "best",
-            D=D,
-            L=_number(self.L),
-            sigma=sigma,
-            T=_number(self.T),
+            D=number(D),
+            L=number(self.L),
+            sigma=number(sigma),
+            T=number(self.T),
             projection=self.projection_code,
-            radius=radius,
+            radius=number(radius),
             clusters=self.graph_kind == "cliques",
             resync=RESYNC,
         )
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+        return EuclideanForm(rule, self.named)

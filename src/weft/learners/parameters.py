@@ -105,6 +105,11 @@ def parameter(default: Any, doc: str, allowed: Allowed) -> Any:
     return field(default=default, metadata={"doc": doc, "allowed": allowed})
 
 
+def number(value: float | None) -> float:
+    """A number as compiled code takes it: NaN for None."""
+    return math.nan if value is None else float(value)
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One line of the catalogue: a hyper-parameter's name, default, range and meaning."""

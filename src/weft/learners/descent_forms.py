@@ -1,0 +1,113 @@
+"""How the models of multitask mirror descent are kept: the state, the kernels, and what can be read from them.
+
+`EuclideanForm` picks the cheapest of three: parts on cliques, neighbours on graphs, a dense table where a projection
+moves every task. `MirrorForm` is the table of dual vectors. A learner hands over its rule and its graph.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.batch import Ints
+from weft.geometry.descent import BALL, V_SIGMA, VARIANCE, Rule
+from weft.geometry.graphs import Graph
+from weft.geometry.interaction import CliqueBlocks, General
+from weft.geometry.mirror import P_NORM
+from weft.learner import Kernels
+from weft.learners import descent_dense, descent_graph, descent_mirror, descent_parts
+from weft.learners.descent_mirror import MirrorRule
+from weft.names import Name
+from weft.state import Array, Plan
+
+
+class Named(NamedTuple):
+    """A graph between named tasks, and its interaction matrix in the order of their names."""
+
+    graph: Graph
+    matrix: CliqueBlocks | General
+
+
+@dataclass(frozen=True)
+class EuclideanForm:
+    """Gradient descent: `named` is None on the clique of whoever turns up."""
+
+    hyper: Rule
+    named: Named | None
+    least_features: int = 0
+
+    @property
+    def module(self) -> ModuleType:
+        if self.hyper.projection in (BALL, V_SIGMA):
+            return descent_dense
+        return descent_graph if self.named and isinstance(self.named.matrix, General) else descent_parts
+
+    @property
+    def plan(self) -> Plan:
+        if self.module is descent_parts:
+            clusters = 1 if self.named is None else int(self.named.matrix.components.max()) + 1
+            return descent_parts.plan(clusters, self.hyper.projection == VARIANCE)
+        plan: Plan = self.module.PLAN
+        return plan
+
+    @property
+    def kernels(self) -> Kernels:
+        module = self.module
+        return Kernels(module.predict, module.learn, module.predict_one, module.learn_one)
+
+    def init(self, tasks: Sequence[Name]) -> Any:
+        if self.named is None:
+            return self.module.blank(len(tasks))
+        return self.module.blank_on_graph(self.named.matrix, self.named.graph.order(tasks))
+
+    @property
+    def prepares(self) -> bool:
+        """Are rows of A^-1 solved for when their task turns up?"""
+        return self.module is descent_graph
+
+    def prepare(self, state: Any, needed: Ints) -> Any:
+        assert self.named is not None
+        return descent_graph.with_rows(state, self.named.matrix, needed)
+
+    def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
+        if self.module is descent_parts:
+            return descent_parts.both_parts(self.hyper, state, self.plan, tasks, features)
+        if self.named is not None and self.module is descent_graph:
+            return descent_graph.both_parts(self.hyper, state, self.named.matrix, features)
+        return descent_dense.both_parts(state, tasks, features)
+
+
+@dataclass(frozen=True)
+class MirrorForm:
+    """Dual vectors with a mirror map."""
+
+    hyper: MirrorRule
+    named: Named | None
+    prepares: bool = False
+    plan: Plan = descent_mirror.PLAN
+    kernels: Kernels = Kernels(
+        descent_mirror.predict, descent_mirror.learn, descent_mirror.predict_one, descent_mirror.learn_one
+    )
+
+    @property
+    def least_features(self) -> int:
+        """A simplex has two corners at least."""
+        return 0 if self.hyper.kind == P_NORM else 2
+
+    def init(self, tasks: Sequence[Name]) -> Any:
+        if self.named is None:
+            return descent_mirror.blank(len(tasks))
+        order = self.named.graph.order(tasks)
+        return descent_mirror.blank(len(tasks), self.named.matrix.dense(-0.5)[np.ix_(order, order)], order)
+
+    def prepare(self, state: Any, needed: Ints) -> Any:
+        return state
+
+    def admit(self, state: Any, features: int) -> None:
+        """Features 0 .. features-1 count from now on."""
+        descent_mirror.admit(self.hyper, state, features)
+
+    def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
+        return descent_mirror.both_parts(self.hyper, state, tasks, features)
