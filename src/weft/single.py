@@ -29,7 +29,9 @@ class Single:
         self.batch = single_batch(max(room, _LEAST_ROOM))
         self.room = len(self.batch.indices)
         self.scores = np.zeros(1)
-        self.handle = make_handle((learner.hyper, state, self.batch, self.scores, np.zeros((0, len(trace_columns(learner))))))
+        self.handle = make_handle(
+            (learner.hyper, state, self.batch, self.scores, np.zeros((0, len(trace_columns(learner)))))
+        )
         self.predict, self.learn = learner.kernels.predict_one, learner.kernels.learn_one
         self._features = features
         self._slot_of = features.slots.__getitem__

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from weft.learner import Learner
+from weft.learners.hedge import HedgeMtEg, HedgeMtOgd
 from weft.learners.mirror_descent import MtOgd
 from weft.learners.mirror_leader import MtFtrl
 from weft.learners.mirror_maps import MtEg, MtPnorm
@@ -16,7 +17,18 @@ from weft.learners.perceptron import Perceptron
 from weft.learners.shared_loss import FiniteHorizon, Implicit, InfiniteHorizon
 
 LEARNERS: dict[str, type] = {
-    learner.name: learner for learner in (Perceptron, PassiveAggressive, FiniteHorizon, InfiniteHorizon, Implicit, MtOgd, MtPnorm, MtEg, MtFtrl)
+    learner.name: learner
+    for learner in (
+        Perceptron,
+        PassiveAggressive,
+        FiniteHorizon,
+        InfiniteHorizon,
+        Implicit,
+        MtOgd,
+        MtPnorm,
+        MtEg,
+        MtFtrl,
+    )
 }
 
 SPECIAL_CASES = {

@@ -88,9 +88,7 @@ def retune(rule: Rule, X: Floats, counts: Ints, scalars: Floats, inverse: Floats
 
 
 @kernel
-def move(
-    X: Floats, scalars: Floats, inverse: Floats, N: int, batch: Batch, i: int, size: float
-) -> None:
+def move(X: Floats, scalars: Floats, inverse: Floats, N: int, batch: Batch, i: int, size: float) -> None:
     """X += size A^-1[:, task] x."""
     task, _, row, indptr, indices, values, _ = batch
     j, on_graph = task[i], len(inverse) > 0

@@ -127,7 +127,7 @@ def both_parts(rule: MirrorRule, state: Table, tasks: int, features: int) -> tup
     """What a task has for itself, and what it has from the others: both (tasks, features)."""
     y = np.zeros((tasks, features))
     if tasks:
-        _images(rule, state, _factor(rule, state), y)
+        _images(rule, state, factor_of(rule, state), y)
     if rule.graph:
         own = state.root.diagonal()[:, None] * y
         return own, state.root @ y - own
@@ -224,7 +224,7 @@ def _conjugate(p: float) -> float:
 
 
 @kernel
-def _factor(rule: MirrorRule, state: Table) -> float:
+def factor_of(rule: MirrorRule, state: Table) -> float:
     """f of the softmax: eta_t for the leader, else 1."""
     if rule.rate == LEADER:
         return rule.eta
@@ -244,7 +244,7 @@ def _begin(rule: MirrorRule, state: Table) -> None:
             for j in range(theta.shape[0]):
                 theta[j, k] = 1.0 / counts[FEATURES] if known[j] != 0 else 0.0
     _retune(rule, state, counts[TASKS], counts[FEATURES])
-    _refresh_all(rule, state, _factor(rule, state))
+    _refresh_all(rule, state, factor_of(rule, state))
 
 
 @kernel
@@ -267,7 +267,7 @@ def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
     _retune(rule, state, N, counts[FEATURES])
     if rule.kind != P_SIMPLEX:
         for k in range(before, _columns(state)):
-            refresh(rule.kind, _conjugate(scalars[P]), _factor(rule, state), theta, known, sums, k)
+            refresh(rule.kind, _conjugate(scalars[P]), factor_of(rule, state), theta, known, sums, k)
 
 
 @kernel
@@ -287,7 +287,7 @@ def _welcome_feature(rule: MirrorRule, state: Table, j: int) -> None:
     elif rule.kind == ENTROPY:
         for k in range(_columns(state)):
             if -sums[k, OFFSET] > BEYOND:
-                refresh(rule.kind, 1.0, _factor(rule, state), theta, known, sums, k)
+                refresh(rule.kind, 1.0, factor_of(rule, state), theta, known, sums, k)
             else:
                 sums[k, SUM] += math.exp(-sums[k, OFFSET])
                 sums[k, PEAK] = max(sums[k, PEAK], sums[k, SUM])
@@ -316,7 +316,7 @@ def admit(rule: MirrorRule, state: Table, features: int) -> None:
 
 
 @kernel
-def _score(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) -> float:
+def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) -> float:
     """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; a task that is not known reads the mean of all."""
     theta, _, sums, known, counts, scalars, root, _ = state
     task, _, row, indptr, indices, values, _ = batch
@@ -439,73 +439,96 @@ def _rate(rule: MirrorRule, state: Table) -> float:
         return scalars[ETA] / (L * math.sqrt(counts[LABELLED])) if L > 0.0 else 0.0
     if rule.rate == HORIZON:
         return scalars[ETA] / (L * math.sqrt(rule.T)) if L > 0.0 else 0.0
-    return _factor(rule, state) if rule.rate >= LEADER else rule.eta
+    return factor_of(rule, state) if rule.rate >= LEADER else rule.eta
 
 
 @kernel
 def predict(rule: MirrorRule, state: Table, batch: Batch, scores: Floats) -> None:
-    f = _factor(rule, state)
+    f = factor_of(rule, state)
     for i in range(len(scores)):
-        scores[i] = _score(rule, state, f, batch, i)
+        scores[i] = score_row(rule, state, f, batch, i)
+
+
+@kernel
+def welcome(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int) -> None:
+    """Tasks and features that a round brings for the first time."""
+    task, _, row, indptr, indices, _, _ = batch
+    N = state.counts[TASKS]
+    for i in range(lo, hi):
+        N = max(N, task[i] + 1)
+        if rule.kind != P_NORM:
+            for e in range(indptr[row[i]], indptr[row[i] + 1]):
+                if state.known[indices[e]] == 0:
+                    _welcome_feature(rule, state, indices[e])
+    if N != state.counts[TUNED]:
+        _welcome_tasks(rule, state, N)
+
+
+@kernel
+def descend(
+    rule: MirrorRule,
+    state: Table,
+    batch: Batch,
+    lo: int,
+    hi: int,
+    issued: Floats,
+    g: Floats,
+    norms: Floats,
+) -> float:
+    """One round, whose newcomers are welcomed already: fills scores, slopes and |g|_*, moves theta; returns eta_t."""
+    counts, scalars = state.counts, state.scalars
+    _, label, row, indptr, _, values, _ = batch
+    f, q, labelled, moving, squares = factor_of(rule, state), _conjugate(scalars[P]), False, 0, 0.0
+    for i in range(lo, hi):
+        a = i - lo
+        issued[a] = score_row(rule, state, f, batch, i)
+        g[a] = slope(rule.loss, issued[a], label[i], rule.epsilon)
+        norms[a] = abs(g[a]) * dual_norm(q, values, indptr[row[i]], indptr[row[i] + 1])
+        scalars[STEEPEST] = max(scalars[STEEPEST], norms[a])
+        if norms[a] > 0.0:
+            moving += 1
+            squares = norms[a] * norms[a]
+        labelled = labelled or not math.isnan(label[i])
+    if not labelled:
+        return 0.0
+    counts[LABELLED] += 1
+    if rule.rate == ADAPTIVE and moving > 0:
+        if moving > 1:
+            squares = _energy(rule, state, batch, lo, hi, g, q) / scalars[LARGEST]
+        scalars[SQUARES] += squares
+    eta = _rate(rule, state)
+    if moving == 0:
+        return eta
+    counts[ROUNDS] += 1
+    if rule.kind == P_SIMPLEX:
+        _step_on_simplex(rule, state, batch, lo, hi, g, eta)
+        return eta
+    size = -1.0 if rule.rate >= LEADER else -eta / scalars[SCALE]
+    for i in range(lo, hi):
+        if norms[i - lo] > 0.0:
+            _step(rule, state, f, batch, i, size * g[i - lo])
+    if rule.rate == LEADER_SQRT or counts[TOUCHED] > TOUCHES * max(counts[FEATURES], 64):
+        _refresh_all(rule, state, factor_of(rule, state))
+    if rule.ball:
+        _into_ball(rule, state, q)
+    return eta
 
 
 @kernel
 def learn(rule: MirrorRule, state: Table, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    _, _, _, known, counts, scalars, _, _ = state
-    task, label, row, indptr, indices, values, rounds = batch
+    task, label, _, _, _, _, rounds = batch
     widest = widest_round(rounds)
-    g, norms = np.empty(widest), np.empty(widest)
+    issued, g, norms = np.empty(widest), np.empty(widest), np.empty(widest)
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        N = counts[TASKS]
+        welcome(rule, state, batch, lo, hi)
+        eta = descend(rule, state, batch, lo, hi, issued, g, norms)
         for i in range(lo, hi):
-            N = max(N, task[i] + 1)
-            for e in range(indptr[row[i]], indptr[row[i] + 1]):
-                if rule.kind != P_NORM and known[indices[e]] == 0:
-                    _welcome_feature(rule, state, indices[e])
-        if N != counts[TUNED]:
-            _welcome_tasks(rule, state, N)
-        # scores and slopes of the round
-        f, q, labelled, moving, squares = _factor(rule, state), _conjugate(scalars[P]), False, 0, 0.0
-        for i in range(lo, hi):
-            a = i - lo
-            scores[i] = _score(rule, state, f, batch, i)
-            g[a] = slope(rule.loss, scores[i], label[i], rule.epsilon)
-            norms[a] = abs(g[a]) * dual_norm(q, values, indptr[row[i]], indptr[row[i] + 1])
-            scalars[STEEPEST] = max(scalars[STEEPEST], norms[a])
-            if norms[a] > 0.0:
-                moving += 1
-                squares = norms[a] * norms[a]
-            labelled = labelled or not math.isnan(label[i])
-        if not labelled:
-            continue
-        counts[LABELLED] += 1
-        if rule.rate == ADAPTIVE and moving > 0:
-            if moving > 1:
-                squares = _energy(rule, state, batch, lo, hi, g, q) / scalars[LARGEST]
-            scalars[SQUARES] += squares
-        eta = _rate(rule, state)
-        if trace.shape[0]:
-            for i in range(lo, hi):
-                if not math.isnan(label[i]):
-                    trace[i, 0] = loss_value(rule.loss, scores[i], label[i], rule.epsilon)
-                    trace[i, 1], trace[i, 2] = eta, norms[i - lo] * norms[i - lo]
-                    trace[i, 3] = _diagonal(rule, state, task[i])
-        if moving == 0:
-            continue
-        counts[ROUNDS] += 1
-        # every row moves all columns that its task reaches
-        if rule.kind == P_SIMPLEX:
-            _step_on_simplex(rule, state, batch, lo, hi, g, eta)
-            continue
-        size = -1.0 if rule.rate >= LEADER else -eta / scalars[SCALE]
-        for i in range(lo, hi):
-            if norms[i - lo] > 0.0:
-                _step(rule, state, f, batch, i, size * g[i - lo])
-        if rule.rate == LEADER_SQRT or counts[TOUCHED] > TOUCHES * max(counts[FEATURES], 64):
-            _refresh_all(rule, state, _factor(rule, state))
-        if rule.ball:
-            _into_ball(rule, state, q)
+            scores[i] = issued[i - lo]
+            if trace.shape[0] and not math.isnan(label[i]):
+                trace[i, 0] = loss_value(rule.loss, scores[i], label[i], rule.epsilon)
+                trace[i, 1], trace[i, 2] = eta, norms[i - lo] * norms[i - lo]
+                trace[i, 3] = _diagonal(rule, state, task[i])
     return len(rounds) - 1
 
 

@@ -244,7 +244,13 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
     slots, widest = slot_space(pairs, batch), widest_round(rounds)
-    g, squares, zs, ms, extras = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
+    g, squares, zs, ms, extras = (
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest),
+    )
     projects = rule.projection == MAHALANOBIS or rule.projection == VARIANCE
     total = np.zeros(shared.shape[1] if widest > 1 and (projects or rule.rate == ADAPTIVE) else 0)
     alone = math.isinf(rule.b)  # nobody has a part of its own

@@ -84,7 +84,9 @@ class MtOgd(Descent):
         if self.eta is None and given:
             self.need(("D", "L", "sigma", "T"), "a rate by theory (or give eta)")
             if self.named is not None:
-                raise ValueError(f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"')
+                raise ValueError(
+                    f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"'
+                )
         if self.eta == "adaptive":
             self.need(("D", "sigma"), "adaptive steps")
         if self.projection_code == MAHALANOBIS and self.radius is None:

@@ -94,7 +94,9 @@ class MtPnorm(Descent):
         if self.eta is None and given:
             self.need(("D", "L", "sigma", "T"), "a rate by theory (or give eta)")
             if self.named is not None:
-                raise ValueError(f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"')
+                raise ValueError(
+                    f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"'
+                )
         if self.eta == "adaptive":
             self.need(("D", "sigma"), "adaptive steps")
 
@@ -138,7 +140,9 @@ class MtEg(Descent):
         None, "the rate; None: by theory from sigma (or b), L and T", Real(above=0, optional=True)
     )
     sigma: float | None = parameter(
-        None, f"{_VARIANCE}: gives b; None: {DEFAULT_SIGMA:g} if b and graph are not given", Real(at_least=0, at_most=1, optional=True)
+        None,
+        f"{_VARIANCE}: gives b; None: {DEFAULT_SIGMA:g} if b and graph are not given",
+        Real(at_least=0, at_most=1, optional=True),
     )
     L: float | None = _LIPSCHITZ
     T: float | None = _HORIZON

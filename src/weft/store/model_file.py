@@ -59,7 +59,11 @@ def unpack_model(data: bytes) -> Parts:
     if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
         raise FileError("the file's tally does not fit its tasks")
     live = {name.removeprefix("state."): array for name, array in arrays.items()}
-    state = _part("state", lambda found: states.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features), live)
+    state = _part(
+        "state",
+        lambda found: states.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features),
+        live,
+    )
     return Parts(learner, vocabulary, state, tally)
 
 
