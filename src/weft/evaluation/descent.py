@@ -146,7 +146,7 @@ def geometry(run: Descent) -> Geometry:
 def mirror(run: Descent, U: Floats) -> Floats:
     """A^{1/2} u, row by row; refused where the regulariser is infinite."""
     if run.root is None:
-        if np.max(np.abs(U - U[0]), initial=0.0) > TOLERANCE * np.max(np.abs(U), initial=0.0):
+        if not np.allclose(U, U[0], rtol=TOLERANCE, atol=1e-12):
             raise ValueError("Where b = inf all tasks share one model, and here the rows of the tasks differ.")
         Y = U
     else:
