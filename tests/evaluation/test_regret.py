@@ -324,7 +324,7 @@ def test_ftrl(seed, N, d, kind, b, regularizer, falling):
     U = rival(np.random.default_rng(seed), N, d, regularizer, b)
     if np.any(energy(run)):
         assert ftrl(run, U).holds
-        if not falling and regularizer == EUCLIDEAN:
+        if not falling and regularizer == EUCLIDEAN and kind != "against":  # which turns rounding into directions
             same = play(kind, seed, N, d, regularizer, b=b, eta=eta)
             np.testing.assert_allclose(run.scores, same.scores, atol=1e-12)
             assert ftrl(run, U).right == pytest.approx(theorem1(same, U).right, rel=1e-9)
