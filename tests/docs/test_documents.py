@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import weft
 from weft.cli.main import COMMANDS, cli
-from weft.evaluation import Bound, Comparison, Run
+from weft.evaluation import Bound, Comparison, Descent, Run
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Position
@@ -116,13 +116,13 @@ def test_every_public_method(owner):
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
 
 
-RESULTS = (Tally, Comparison, Run, Bound, Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
+RESULTS = (Tally, Comparison, Run, Descent, Bound, Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
 
 
 @pytest.mark.parametrize("owner", RESULTS, ids=lambda owner: owner.__name__)
 def test_every_part_of_a_result(owner):
     names = {name for name in {*vars(owner), *inspect.get_annotations(owner)} if not name.startswith("_")}
-    told = read("docs/python.md") + read("docs/shared-loss.md")
+    told = read("docs/python.md") + read("docs/shared-loss.md") + read("docs/regret.md")
     assert [name for name in sorted(names) if not re.search(rf"`(\w+\.)?{name}\b", told)] == []
 
 
@@ -130,7 +130,8 @@ def test_every_dependency_has_a_reason():
     text = read("pyproject.toml")
     named = set(re.findall(r'^\s*"([a-z][\w-]*)(?:>=[\d.]+)?",?$', text, re.MULTILINE))
     named |= set(re.findall(r'"([a-z][\w-]*)"', re.search(r"^build = .*$", text, re.MULTILINE)[0]))
-    named |= set(re.findall(r'"([a-z][\w-]*)"', re.search(r"^bench = .*$", text, re.MULTILINE)[0]))
+    for extra in ("bench", "solvers"):
+        named |= set(re.findall(r'"([a-z][\w-]*)"', re.search(rf"^{extra} = .*$", text, re.MULTILINE)[0]))
     assert {"numpy", "msgspec", "cvxpy", "editables", "vowpalwabbit"} <= named
     assert [name for name in sorted(named) if f"| {name} |" not in read("CONTRIBUTING.md")] == []
 

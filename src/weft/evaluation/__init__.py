@@ -6,26 +6,58 @@ auc, auc_per_task                  area under the ROC curve, over all rows or wi
 record, Run, Bound                 a run with all that the loss bounds need
 lemma1, theorem4, corollary5, theorem6, corollary7, theorem9
                                    (left, right) of the bounds of Dekel, Long and Singer (2007) for a run
+Descent, regret, loss_and_slope    a run of multitask mirror descent, and what it lost more than fixed vectors
+theorem1, theorem1_varying, ftrl, hedge_inequality
+proposition2, proposition5, proposition6, proposition7, proposition8, hedge_theorem9
+                                   (left, right) of the bounds of Cesa-Bianchi, Laforgue, Paudice and Pontil (2022)
+best_in_hindsight, best_linear     the fixed vectors with the least loss, among those that a bound allows
 """
 
 from weft.evaluation.bounds import Bound, Run, corollary5, corollary7, lemma1, record, theorem4, theorem6, theorem9
 from weft.evaluation.comparison import Comparison, compare
+from weft.evaluation.descent import Descent, regret
+from weft.evaluation.descent_bounds import ftrl, hedge_inequality, theorem1, theorem1_varying
+from weft.evaluation.descent_rates import (
+    hedge_theorem9,
+    proposition2,
+    proposition5,
+    proposition6,
+    proposition7,
+    proposition8,
+)
+from weft.evaluation.hindsight import best_in_hindsight, best_linear
+from weft.evaluation.measures import loss_and_slope
 from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
 
 __all__ = [
     "Bound",
     "Comparison",
+    "Descent",
     "Run",
     "auc",
     "auc_per_task",
+    "best_in_hindsight",
+    "best_linear",
     "compare",
     "corollary5",
     "corollary7",
     "cumulative",
+    "ftrl",
+    "hedge_inequality",
+    "hedge_theorem9",
     "inf_error",
     "lemma1",
+    "loss_and_slope",
     "one_error",
+    "proposition2",
+    "proposition5",
+    "proposition6",
+    "proposition7",
+    "proposition8",
     "record",
+    "regret",
+    "theorem1",
+    "theorem1_varying",
     "theorem4",
     "theorem6",
     "theorem9",
