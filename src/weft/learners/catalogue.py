@@ -28,6 +28,8 @@ LEARNERS: dict[str, type] = {
         MtPnorm,
         MtEg,
         MtFtrl,
+        HedgeMtOgd,
+        HedgeMtEg,
     )
 }
 
@@ -35,6 +37,10 @@ SPECIAL_CASES = {
     "osgl": 'implicit with norm="l2"',
     "pa-itl, pa-unique": "pa",
     "pa-one, pa-global": "pa with pooled=True",
+    "it-ogd": "mt-ogd with b=0",
+    "st-ogd": "mt-ogd with b=inf",
+    "it-eg": "mt-eg with b=0",
+    "st-eg": "mt-eg with b=inf",
 }
 """Names from the papers that need no learner of their own."""
 
@@ -55,7 +61,8 @@ def catalogue() -> list[Entry]:
     """Every learner: name, paper, parameters with ranges, defaults and meanings.
 
     >>> [entry.name for entry in catalogue()]
-    ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit']
+    ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
+     'hedge-mt-ogd', 'hedge-mt-eg']
     """
     return [
         Entry(

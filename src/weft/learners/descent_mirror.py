@@ -32,7 +32,7 @@ from weft.geometry.mirror import (
     image,
     refresh,
 )
-from weft.geometry.projections import link, project_simplex_pnorm
+from weft.geometry.links import link, project_simplex_pnorm
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.state import Array, Plan
