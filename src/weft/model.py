@@ -65,8 +65,10 @@ class Model:
         else:
             built = learner
         names = _task_names(built, tasks)
-        known = Names(columns=features) if _is_width(features) else Names(declared(features, "features"))
-        self._set(Parts(built, Vocabulary(Names(names), known), built.init(names), None))
+        known = declared(features, "features")
+        columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
+        self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
+        self._set(Parts(built, self.vocabulary, built.init(names), None))
         self._admit(len(known))
 
     def _set(self, parts: Parts) -> None:
@@ -88,8 +90,8 @@ class Model:
     def learn(self, stream: Stream, *, trace: Floats | None = None) -> Floats:
         """Learn a stream; returns the scores issued before each label was used, one per example.
 
-        `trace`, an array with a row per example and the columns `weft.learner.trace_columns`, is filled with what the loss
-        bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
+        `trace`, an array with a row per example and the columns `weft.learner.trace_columns`, is filled with what the
+        loss bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
         """
         _expect_stream(stream)
         trace = _expect_trace(trace, len(stream), len(trace_columns(self.learner)))
@@ -305,10 +307,6 @@ def _task_names(learner: Learner, tasks: Any) -> list[Name]:
         odd = sorted(set(names) ^ set(closed), key=repr)
         raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
     return names or list(closed)
-
-
-def _is_width(features: Any) -> bool:
-    return isinstance(features, int) and not isinstance(features, bool) and features > 0
 
 
 def _expect_stream(stream: Any) -> None:

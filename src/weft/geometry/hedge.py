@@ -1,6 +1,6 @@
 """Hedge: a mixture of experts, weighted by what each of them has lost so far.
 
-Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.4: p_k proportional to exp(-eta_h sum of the losses of expert k).
+Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.4: p_k ~ exp(-eta_h sum of the losses of expert k).
 """
 
 import math

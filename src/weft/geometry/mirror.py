@@ -96,12 +96,12 @@ def image(kind: int, q: float, f: float, theta: float, sums: Floats, k: int) -> 
     if kind == P_SIMPLEX:  # the table holds y itself
         return theta
     if kind == ENTROPY:
-        return math.exp(f * theta - sums[k, OFFSET]) / sums[k, SUM]
+        return float(math.exp(f * theta - sums[k, OFFSET]) / sums[k, SUM])
     if theta == 0.0:
         return 0.0
     size = column_norm(q, sums, k)
     y = size * math.pow(abs(theta) / size, q - 1.0)
-    return y if theta > 0.0 else -y
+    return math.copysign(y, theta)
 
 
 @kernel

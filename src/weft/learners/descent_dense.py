@@ -64,7 +64,7 @@ def both_parts(state: Models, tasks: int, features: int) -> tuple[Array, Array]:
 
 @kernel
 def retune(rule: Rule, X: Floats, counts: Ints, scalars: Floats, inverse: Floats, N: int) -> None:
-    """What contains N, for N tasks; newcomers start at the shared part b/(1+b) xbar, or, within V_sigma, at the mean."""
+    """What contains N, for N tasks; newcomers start at the shared part b/(1+b) xbar, within V_sigma at the mean."""
     before = counts[TASKS]
     b, eta, _ = tune(rule, N)
     counts[TASKS], counts[TUNED] = N, N
@@ -219,7 +219,7 @@ def learn(rule: Rule, state: Models, batch: Batch, start: int, scores: Floats, t
         N = counts[TASKS]
         for i in range(lo, hi):
             N = max(N, task[i] + 1)
-        if N != counts[TUNED]:
+        if counts[TUNED] != N:
             retune(rule, X, counts, scalars, inverse, N)
         eta = descend(rule, X, counts, scalars, matrix, inverse, batch, lo, hi, issued, g, squares)
         for i in range(lo, hi):

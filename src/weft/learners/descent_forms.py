@@ -69,12 +69,13 @@ class EuclideanForm:
 
     def prepare(self, state: Any, needed: Ints) -> Any:
         assert self.named is not None
+        assert isinstance(self.named.matrix, General)
         return descent_graph.with_rows(state, self.named.matrix, needed)
 
     def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
         if self.module is descent_parts:
             return descent_parts.both_parts(self.hyper, state, self.plan, tasks, features)
-        if self.named is not None and self.module is descent_graph:
+        if self.named is not None and isinstance(self.named.matrix, General) and self.module is descent_graph:
             return descent_graph.both_parts(self.hyper, state, self.named.matrix, features)
         return descent_dense.both_parts(state, tasks, features)
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
-from weft.geometry.descent import ADAPTIVE, LEADER, MAHALANOBIS, Rule, add_exactly, rate_of
 from weft.geometry.definite import MOST_DENSE
+from weft.geometry.descent import ADAPTIVE, LEADER, MAHALANOBIS, Rule, add_exactly, rate_of
 from weft.geometry.interaction import General
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.rounds import widest_round

@@ -3,8 +3,8 @@ r"""Mirror descent with an entropy or a p-norm, over a table of dual vectors (`g
     theta_k -= eta_t A^{-1/2}_ki g     for every task k                                   Eq. 10 and 18
     x_i = sum_k A^{-1/2}_ik y_k        y_k the image of theta_k
 
-On the clique A^{-1/2} = own I + shared 11^T, with own = 1/sqrt(1+b) and shared = (1 - own)/N. At b = inf all columns are
-equal, and there is one. Follow-the-leader sums gradients, and y_k is the image of eta_t theta_k. The p-norm on the
+On the clique A^{-1/2} = own I + shared 11^T, with own = 1/sqrt(1+b) and shared = (1 - own)/N. At b = inf all columns
+are equal, and there is one. Follow-the-leader sums gradients, and y_k is the image of eta_t theta_k. The p-norm on the
 simplex keeps y itself, and finds the threshold that makes a column sum to one.
 
 An event costs O(tasks x non-zeros); with b = 0 only the column of its task. The number of features d is that of the
@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
+from weft.geometry.links import link, project_simplex_pnorm
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.mirror import (
     BEYOND,
@@ -32,15 +33,14 @@ from weft.geometry.mirror import (
     image,
     refresh,
 )
-from weft.geometry.links import link, project_simplex_pnorm
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.state import Array, Plan
 
 CONSTANT, HORIZON, ANYTIME, ADAPTIVE, LEADER, LEADER_SQRT = range(6)
-"""How eta_t is found: a number, for T rounds, for t rounds in round t, from the gradients, and the two of the leader."""
+"""How eta_t is found: a number, for T rounds, for t rounds in round t, from the gradients, and two of the leader."""
 
-TASKS, TUNED, FEATURES, TUNED_FEATURES, LABELLED, ROUNDS, TOUCHED = range(7)
+TASKS, TUNED, FEATURES, LABELLED, ROUNDS, TOUCHED = range(6)
 """Positions in `counts`; rounds are those with a gradient, `TOUCHED` counts non-zeros since the sums were made."""
 
 ETA, B, OWN, SHARED, LARGEST, SQUARES, STEEPEST, P, SCALE = range(9)
@@ -100,7 +100,7 @@ PLAN = Plan(
         "shared": ("feature",),
         "sums": ("task", 3),
         "known": ("feature",),
-        "counts": (7,),
+        "counts": (6,),
         "scalars": (9,),
     }
 )
@@ -108,7 +108,7 @@ PLAN = Plan(
 
 def blank(tasks: int, root: Array | None = None, order: Ints | None = None) -> Table:
     """`tasks` are declared, nothing is learned."""
-    counts, scalars = np.zeros(7, np.int64), np.zeros(9)
+    counts, scalars = np.zeros(6, np.int64), np.zeros(9)
     counts[TASKS], scalars[SCALE] = tasks, 1.0
     none = np.zeros((0, 0))
     return Table(
@@ -140,7 +140,7 @@ def both_parts(rule: MirrorRule, state: Table, tasks: int, features: int) -> tup
 @kernel
 def _images(rule: MirrorRule, state: Table, f: float, out: Floats) -> None:
     """y of all tasks."""
-    theta, _, sums, known, counts, scalars, _, _ = state
+    theta, _, sums, known, _, scalars, _, _ = state
     columns, q = _columns(state), _conjugate(scalars[P])
     for i in range(out.shape[0]):
         k = 0 if columns == 1 else i
@@ -198,7 +198,7 @@ def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
             eta = N * math.sqrt(2.0 * lam * C / (N * largest))
         else:  # Prop. 5 and 6
             eta = _radius(rule, b, N) * math.sqrt(lam / largest)
-    counts[TUNED], counts[TUNED_FEATURES] = N, d
+    counts[TUNED] = N
     scalars[ETA], scalars[B], scalars[OWN], scalars[SHARED] = eta, b, own, shared
     scalars[LARGEST], scalars[P] = largest, p
 
@@ -345,7 +345,7 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) ->
             if own != 0.0:
                 dot += own * image(rule.kind, q, f, theta[feature, j], sums, j)
         total += dot * values[e]
-    return scalars[SCALE] * total
+    return float(scalars[SCALE] * total)
 
 
 @kernel
@@ -460,7 +460,7 @@ def welcome(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int) -> N
             for e in range(indptr[row[i]], indptr[row[i] + 1]):
                 if state.known[indices[e]] == 0:
                     _welcome_feature(rule, state, indices[e])
-    if N != state.counts[TUNED]:
+    if state.counts[TUNED] != N:
         _welcome_tasks(rule, state, N)
 
 

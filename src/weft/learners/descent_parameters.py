@@ -16,7 +16,7 @@ from weft.batch import Ints
 from weft.geometry import graphs
 from weft.geometry.descent import TRACE
 from weft.geometry.graphs import Graph
-from weft.geometry.interaction import CliqueBlocks, General, clique, interaction
+from weft.geometry.interaction import clique, interaction
 from weft.geometry.losses import CLASSIFY, CODES
 from weft.geometry.tuning import best_b, paper_b
 from weft.learner import Kernels, Target

@@ -117,7 +117,7 @@ def both_parts(rule: Rule, state: Parts, plan: Plan, tasks: int, features: int) 
 @kernel
 def _retune(rule: Rule, state: Parts, N: int) -> None:
     """What contains N, for N tasks; newcomers start at the shared part, and everybody is projected once."""
-    pairs, own, _, sums, counts, scalars, clusters = state
+    pairs, own, _, sums, counts, scalars, _ = state
     before = counts[TASKS]
     b, eta, rho = tune(rule, N)
     counts[TASKS], counts[TUNED] = N, N
@@ -203,7 +203,7 @@ def _factor(rule: Rule, state: Parts) -> float:
 
 @kernel
 def _together(batch: Batch, lo: int, hi: int, g: Floats, label: Ints, c: int, total: Floats) -> float:
-    """|sum of the gradients g x of a round, of the tasks of cluster c|^2; `total` is scratch space, zero again after."""
+    """|sum of the gradients g x of a round, of the tasks of cluster c|^2; `total` is scratch, zero again after."""
     task, _, row, indptr, indices, values, _ = batch
     for i in range(lo, hi):
         if c < 0 or label[task[i]] == c:
@@ -261,7 +261,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
         N = counts[TASKS]
         for i in range(lo, hi):
             N = max(N, task[i] + 1)
-        if N != counts[TUNED]:
+        if counts[TUNED] != N:
             _retune(rule, state, N)
         # scores and slopes of the round
         s = _factor(rule, state) if rule.rate >= LEADER else scalars[SCALE]
@@ -355,7 +355,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
 def _largest_diagonal(rule: Rule, state: Parts) -> float:
     """max_i A^-1_ii."""
     scalars, clusters = state.scalars, state.clusters
-    largest = scalars[OWN] + scalars[SHARED]
+    largest = float(scalars[OWN] + scalars[SHARED])
     if rule.clusters:
         largest = 0.0
         for c in range(len(clusters.own)):

@@ -1,18 +1,20 @@
 r"""Hedge over a grid of task variances: nobody needs to know how alike the tasks are.
 
-Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.4. K experts run mt-ogd or mt-eg, each for another variance sigma_k^2
-between 0 (one model for all) and 1 (every task for itself); each plays its own models and suffers its own losses. The
-prediction is their mean with the weights p_k ~ exp(-eta_h sum of the losses of expert k), at K times the cost of one.
+Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.4. K experts run mt-ogd or mt-eg, each for another variance
+sigma_k^2 between 0 (one model for all) and 1 (every task for itself); each plays its own models and suffers its own
+losses. The prediction is their mean with the weights p_k ~ exp(-eta_h sum of the losses of expert k), at K times the
+cost of one.
 
 >>> import weft
 >>> model = weft.Model("hedge-mt-ogd", variances=[0.0, 1.0], loss="square", D=2.0, tasks=["ann", "bob"])
 >>> model.learn_one({"x": 1.0}, 1.0, "ann"), round(model.learn_one({"x": 1.0}, 1.0, "bob"), 3)
 (0.0, 0.704)
 
-Reading. The paper leaves the experts and the rate open. mt-ogd experts have b = N (b = 0 at variance 1), stay in the ball of
-radius `D` task by task, and take steps by theory for `T` rounds, or adaptive ones without `T`; mt-eg experts have
-b = (1 - sigma^2)/sigma^2. eta_h = sqrt(8 ln K / T) / B with the range B = 2 D L of the losses (2 L on the simplex), without `T`
-for T = t in round t, and without `L` for the largest gradient so far. Theorem 9 wants the variances k/N, k = 1..N.
+Reading. The paper leaves the experts and the rate open. mt-ogd experts have b = N (b = 0 at variance 1), stay in the
+ball of radius `D` task by task, and take steps by theory for `T` rounds, or adaptive ones without `T`; mt-eg experts
+have b = (1 - sigma^2)/sigma^2. eta_h = sqrt(8 ln K / T) / B with the range B = 2 D L of the losses (2 L on the
+simplex), without `T` for T = t in round t, and without `L` for the largest gradient so far. Theorem 9 wants the
+variances k/N, k = 1..N.
 """
 
 import math
@@ -76,11 +78,14 @@ class _Hedge:
     def __post_init__(self) -> None:
         check(self)
         if self.T is not None and self.L is None:
-            raise ValueError(f"{self.name}: with T the experts' rates follow theory, which needs L; give L, or leave T out")
+            raise ValueError(
+                f"{self.name}: with T the experts' rates follow theory, which needs L; give L, or leave T out"
+            )
 
     @property
     def sigmas(self) -> Array:
-        return np.sqrt(np.array(self.variances))
+        sigmas: Array = np.sqrt(np.array(self.variances))
+        return sigmas
 
     @property
     def trace(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Hedge over multitask exponentiated gradients: K tables of dual vectors (`descent_mirror`)."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.learners import descent_mirror
-from weft.learners.descent_mirror import STEEPEST, TASKS, MirrorRule, Table, descend, factor_of, score_row, welcome
+from weft.learners.descent_mirror import STEEPEST, MirrorRule, Table, descend, factor_of, score_row, welcome
 from weft.state import Array, Plan
 
 
@@ -39,18 +39,15 @@ class Experts(NamedTuple):
 
 
 def plan(K: int) -> Plan:
-    tables: dict[str, tuple[str | int, ...]] = {
-        name: (K, *axes) for name, axes in descent_mirror.PLAN.axes.items()
-    }
+    tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in descent_mirror.PLAN.axes.items()}
     return Plan(tables | {"losses": (K,), "rounds": (1,)})
 
 
 def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
     one, K = descent_mirror.blank(tasks), len(sigmas)
-    tables = [np.repeat(array[None], K, axis=0) for array in one[:6]]
-    counts = np.zeros(1, np.int64)
-    return Experts(*tables, np.zeros(K), counts, np.ascontiguousarray(sigmas), one.root, one.order)
+    rest: tuple[Any, ...] = (np.zeros(K), np.zeros(1, np.int64), np.ascontiguousarray(sigmas), one.root, one.order)
+    return Experts(*(np.repeat(array[None], K, axis=0) for array in one[:6]), *rest)
 
 
 @kernel

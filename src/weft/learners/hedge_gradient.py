@@ -15,7 +15,6 @@ from weft.learners.descent_dense import TASKS, TUNED, descend, newcomer_dot, ret
 from weft.state import Array, Plan
 
 
-
 class HedgeRule(NamedTuple):
     """The experts' rule but for sigma, and Hedge's rate; NaN: from K, T and B = 2 D L."""
 
@@ -120,7 +119,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
         rate, largest = mixture(hyper, state, weights), steepest[0]
         for k in range(K):
             rule = _rule_of(hyper.rule, sigmas[k])
-            if N != counts[k, TUNED]:
+            if counts[k, TUNED] != N:
                 retune(rule, X[k], counts[k], scalars[k], none, N)
             descend(rule, X[k], counts[k], scalars[k], none, none, batch, lo, hi, issued, g, squares)
             for i in range(lo, hi):

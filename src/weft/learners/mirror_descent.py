@@ -16,11 +16,12 @@ non-zeros, whatever the number of tasks. b = 0 makes the tasks independent, b = 
 ([[1.875], [1.625]], [[0.75, 0.25], [0.25, 0.75]])
 
 Reading. The rate is a number; or by theory (Prop. 2) if `D`, `L`, `sigma` and `T` are given; or adaptive (Prop. 6),
-eta_t = c / sqrt(sum of |g|^2 so far, this one included), which needs no horizon. Without any of them the rate is adaptive
-with D = 1, sigma = 0.3, and nothing is projected. Prop. 2 sets b = N, which its own text contradicts at sigma = 0 (b = inf): that is
-`rule="paper"`; `rule="best"` minimises its bound over b. The Mahalanobis ball has the smallest radius that holds all comparators,
-N D^2 (1 + b sigma^2 (N-1)/N), slightly less than the paper's. Tasks that turn up later start at the shared part,
-and what contains N is computed again; the guarantees speak of tasks declared up front (`tasks=`).
+eta_t = c / sqrt(sum of |g|^2 so far, this one included), which needs no horizon. Without any of them the rate is
+adaptive with D = 1, sigma = 0.3, and nothing is projected. Prop. 2 sets b = N, which the paper's own words contradict
+at sigma = 0 (b = inf): that is `rule="paper"`; `rule="best"` minimises the bound over b. The Mahalanobis ball has the
+least radius that holds all comparators, rho^2 = N D^2 (1 + b sigma^2 (N-1)/N), slightly less than the paper's. Tasks
+that turn up later start at the shared part, and what contains N is computed again; the guarantees speak of tasks
+declared up front (`tasks=`).
 """
 
 from dataclasses import dataclass

@@ -5,8 +5,8 @@ Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), end of Sec. 4. The models are
     euclidean   x = -eta_t A^-1 sum_s g_s
     entropy     x = A^{-1/2} y,  y_k = softmax(-eta_t sum_s A^{-1/2}_{k i_s} g_s)
 
-with a rate that may fall over time, where mirror descent with the entropy needs a constant one. With a constant rate it is
-mt-ogd without projection, and mt-eg.
+with a rate that may fall over time, where mirror descent with the entropy needs a constant one. With a constant rate
+it is mt-ogd without projection, and mt-eg.
 
 >>> import weft
 >>> model = weft.Model("mt-ftrl", eta=0.5, b=1.0, loss="square", tasks=["ann", "bob"])

@@ -1,7 +1,7 @@
 r"""Multitask mirror descent in other geometries: p-norms, which favour few relevant features, and the entropy.
 
-Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.2, 3.3 and 4. The models are x = A^{-1/2} y, and every task's y is the
-image of a dual vector that gradients move (`descent_mirror`):
+Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.2, 3.3 and 4. The models are x = A^{-1/2} y, and every task's
+y is the image of a dual vector that gradients move (`descent_mirror`):
 
     mt-pnorm   psi = |y|_p^2 / 2, 1 < p <= 2; p = 2 is mt-ogd           regret ~ sqrt(ln d) for p near 1
     mt-eg      psi = sum y ln y on the simplex: models are weights that sum to one, as in weighing experts
@@ -13,10 +13,11 @@ image of a dual vector that gradients move (`descent_mirror`):
 >>> model.weights().round(3).tolist()
 [[0.642, 0.358], [0.592, 0.408]]
 
-Reading. With lambda = p - 1 as the strong convexity of |.|_p^2/2, which Props. 5 to 7 leave out. On the simplex the p-norm starts at
-x = 1/d (the paper's 0 is not in the simplex), and y, not x, is kept in it, as in MT-EG: a subset, so the bound of Prop. 8 holds.
-`mt-eg` needs A^{-1/2} to be stochastic, which it is for every clique and graph; `sigma` is a standard deviation, b = (1 - sigma^2)/sigma^2.
-Without a horizon `T` the rate of round t is that for T = t, and without `L` the largest gradient so far takes its place.
+Reading. |.|_p^2/2 is (p-1)-strongly convex, a factor that Props. 5 to 7 leave out. On the simplex the p-norm starts at
+x = 1/d (the paper's 0 is not in the simplex), and y, not x, is kept in it, as in MT-EG: a subset, so that Prop. 8
+holds. `mt-eg` needs A^{-1/2} to be stochastic, which it is for every clique and graph; `sigma` is a standard deviation,
+b = (1 - sigma^2)/sigma^2. Without a horizon `T` the rate of round t is that for T = t, and without `L` the largest
+gradient so far takes its place.
 """
 
 import math
@@ -69,7 +70,7 @@ class MtPnorm(Descent):
     )
     eta: float | str | None = parameter(
         None,
-        "the rate; None: by theory from D, L, sigma and T, or adaptive if none of them is given (simplex: from L and T)",
+        "the rate; None: by theory from D, L, sigma and T, or adaptive if none is given (simplex: from L and T)",
         Real(above=0, optional=True, words=("adaptive",)),
     )
     D: float | None = parameter(None, "bound on the p-norm of every task's model", Real(above=0, optional=True))
