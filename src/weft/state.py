@@ -33,6 +33,9 @@ class Plan:
     names: Mapping[str, str] = field(default_factory=dict)  # array of slots -> the axis they point into
     task_major: bool = True
     always_dense: bool = False
+    counts: Mapping[str, tuple[str | int, ...]] = field(
+        default_factory=dict
+    )  # whole numbers -> axis or number, the most
     check: Callable[[Mapping[str, Array]], None] | None = None  # what else a file's arrays must satisfy
 
 
@@ -110,6 +113,10 @@ def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, f
             )
         if name in plan.names:
             _check_slots(name, arrays[name], sizes[plan.names[name]])
+        if name in plan.counts:
+            most = np.array([sizes[a] if isinstance(a, str) else a for a in plan.counts[name]])
+            if np.any(arrays[name] < 0) or np.any(arrays[name] > most):
+                raise ValueError(f"the state's {name} are not numbers from 0 to {most.tolist()}")
         if "pair" not in axes:
             found[name] = np.array(arrays[name], order="C")
     if plan.check is not None:

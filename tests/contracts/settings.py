@@ -1,10 +1,13 @@
 """What the contracts are held against: every learner by its name alone, and further settings of some."""
 
+import math
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import weft
+from weft.learners.catalogue import build
 
 _SHARED_LOSS = [
     {"norm": "linf", "C": 0.7},
@@ -21,6 +24,24 @@ _SHARED_LOSS = [
     {"loss": "uniclass", "norm": "linf", "epsilon": 0.0},
 ]
 
+NAMES = ["ann", 7, ("team", 1), "bob", ("a", ("b", 2)), -3, "", "eve", 0]
+"""The tasks of all events."""
+
+FEATURES = 14
+"""The features of all events."""
+
+_CLIQUES = [["bob", 7, "ann"], [("team", 1), -3, "eve"], [0], ["", ("a", ("b", 2))]]
+_EDGES = {"edges": [["ann", "bob"], ["bob", 7, 2.0], [["team", 1], "eve"]], "tasks": [*NAMES[:2], ["team", 1], "bob"]}
+_EDGES["tasks"] += [["a", ["b", 2]], -3, "", "eve", 0]
+_THEORY = {"D": 1.0, "L": 3.0, "sigma": 0.4, "T": 100.0}
+
+_DESCENT = [
+    {"b": 0.0, "eta": 0.1},
+    {"b": math.inf, "eta": 0.1, "loss": "square"},
+    {"graph": _CLIQUES, "eta": 0.1, "loss": "hinge"},
+    {"graph": _EDGES, "graph_strength": 2.0, "eta": 0.1},
+]
+
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "perceptron": [{"pooled": True}],
     "pa": [
@@ -33,7 +54,41 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "finite-horizon": [*_SHARED_LOSS, {"T": 100.0, "R": 50.0}],
     "infinite-horizon": _SHARED_LOSS,
     "implicit": [*_SHARED_LOSS, {"T": 100.0, "R": 50.0}],
+    "mt-ogd": [
+        *_DESCENT,
+        {**_THEORY, "rule": "best", "loss": "absolute"},
+        {"eta": "adaptive", "D": 0.5, "sigma": 0.4},
+        {"eta": "adaptive", "D": 0.5, "sigma": 0.4, "graph": _EDGES, "loss": "epsilon-insensitive"},
+        {"eta": "adaptive", "D": 0.5, "sigma": 0.4, "graph": _CLIQUES},
+        {"eta": 0.3, "projection": "mahalanobis", "radius": 0.4},
+        {"eta": 0.3, "projection": "variance", "D": 0.4, "sigma": 0.3},
+        {"eta": 0.3, "projection": "ball", "D": 0.3},
+        {"eta": 0.3, "projection": "ball", "D": 0.3, "graph": _EDGES},
+        {"eta": 0.3, "projection": "v-sigma", "D": 0.3, "sigma": 0.3},
+    ],
+    "mt-pnorm": [
+        *_DESCENT,
+        {"p": 1.2, **_THEORY, "loss": "square"},
+        {"eta": "adaptive", "D": 0.5, "sigma": 0.4},
+        {"domain": "simplex", "loss": "absolute"},
+        {"domain": "simplex", "p": 1.4, "eta": 0.3, "sigma": 0.5},
+    ],
+    "mt-eg": [*_DESCENT, {"sigma": 0.5, "L": 3.0, "T": 100.0}, {"eta": 3.0, "loss": "absolute"}],
+    "mt-ftrl": [
+        *_DESCENT,
+        {"regularizer": "entropy"},
+        {"regularizer": "entropy", "eta": 0.3, "b": 2.0, "loss": "square"},
+    ],
+    "hedge-mt-ogd": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5, "D": 0.4}],
+    "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
 }
+
+
+def _brief(value: Any) -> str:
+    """A graph by its kind, anything else as it is."""
+    if value is _CLIQUES or value is _EDGES:
+        return "cliques" if value is _CLIQUES else "edges"
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -44,14 +99,50 @@ class Setting:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return "-".join([self.name, *(f"{letter}={value}" for letter, value in self.parameters.items())])
+        parts = (f"{letter}={_brief(value)}" for letter, value in self.parameters.items())
+        return "-".join([self.name, *parts])
+
+    @cached_property
+    def learner(self) -> Any:
+        return build(self.name, self.parameters)
 
     def model(self, **more: Any) -> weft.Model:
+        """A fresh model; learners on the simplex have their features declared, since they count them."""
+        if self.on_simplex:
+            more = {"features": FEATURES} | more
         return weft.Model(self.name, **self.parameters, **more)
+
+    def declared(self) -> weft.Model:
+        """With all tasks declared where the rule contains their number."""
+        return self.model(tasks=NAMES) if self.counts_tasks else self.model()
+
+    @property
+    def on_simplex(self) -> bool:
+        """Do models start with equal weights that sum to one?"""
+        return getattr(self.learner, "least_features", 0) > 0
+
+    @property
+    def named(self) -> bool:
+        """Does a graph say which tasks there are?"""
+        return bool(getattr(self.learner, "task_names", ()))
+
+    def some_tasks(self, *names: Any) -> list[Any]:
+        """These, or, on a graph, all that it names."""
+        return NAMES if self.named else list(names)
+
+    @property
+    def counts_tasks(self) -> bool:
+        """Does the rule contain the number of tasks, so that a newcomer changes the others?"""
+        return getattr(self.learner, "counts_tasks", False)
+
+    @property
+    def sums_over_tasks(self) -> bool:
+        """Does a score sum over tasks, so that their order shows in the last bits?"""
+        return self.counts_tasks
 
     @property
     def target(self) -> str:
-        return self.model().learner.target
+        return self.learner.target
 
     @property
     def keeps_rows(self) -> bool:

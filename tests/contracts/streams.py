@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 import weft
+from contracts.settings import FEATURES, NAMES
 
 KINDS = ("single", "rounds", "shared")
 """Rounds of one row; rounds of several rows with dormant ones; rounds in which all tasks see one row."""
@@ -67,11 +68,11 @@ class Events:
 def make_events(target: str, kind: str, form: str, seed: int = 0, rounds: int = 36) -> Events:
     """Events in which tasks and features turn up late, with rows of zeros and, in rounds, dormant ones."""
     rng = np.random.default_rng((seed, KINDS.index(kind), ("binary", "real", "point").index(target)))
-    names = ["ann", 7, ("team", 1), "bob", ("a", ("b", 2)), -3, "", "eve", 0]
-    truth = rng.normal(size=(len(names), 14)) + rng.normal(size=14)
+    names = NAMES
+    truth = rng.normal(size=(len(names), FEATURES)) + rng.normal(size=FEATURES)
     rows, tasks, labels, numbers = [], [], [], []
     for t in range(rounds):
-        known, width = min(2 + t // 5, len(names)), min(4 + t // 3, 14)
+        known, width = min(2 + t // 5, len(names)), min(4 + t // 3, FEATURES)
         if kind == "single":
             active = rng.integers(known, size=1)
         elif kind == "rounds":

@@ -17,6 +17,7 @@ from scipy import sparse
 import weft
 from contracts.streams import make_events
 from weft import jit
+from weft.learner import trace_columns
 
 SOURCE = Path(weft.__file__).parent
 
@@ -58,8 +59,10 @@ def feed(setting, model):
         model.learn(weft.Stream(table, y.astype(kind), tasks, rounds.astype((np.int64, np.int32, np.uint8)[at % 3])))
         model.score(table, tasks)
     first = X[:, 0].astype(np.int64)
-    model.learn(weft.Stream(X, np.where(first >= 0, 1, -1), np.arange(len(X), dtype=np.uint16)))
-    model.learn(weft.Stream(X, np.ones(len(X), np.int8), np.arange(len(X))), trace=np.zeros((len(X), 4)))
+    numbers = np.array([7, -3, 0])[np.arange(len(X)) % 3] if setting.named else np.arange(len(X))
+    trace = np.zeros((len(X), len(trace_columns(setting.learner))))
+    model.learn(weft.Stream(X, np.where(first >= 0, 1, -1), numbers.astype(np.int16)))
+    model.learn(weft.Stream(X, np.ones(len(X), np.int8), numbers), trace=trace)
     model.learn(weft.Stream.shared(X[:5], np.ones((5, 2), np.float32), ["ann", "bob"]))
     for x in (
         X[1],
@@ -77,7 +80,7 @@ def feed(setting, model):
 def test_one_signature_per_kernel(setting, soon_hashed):
     """Helpers may have more, for literals in other kernels; what Python calls has one, or compiles again."""
     feed(setting, setting.model())
-    feed(setting, setting.model(tasks=["ann", "bob"]))
+    feed(setting, setting.model(tasks=setting.some_tasks("ann", "bob")))
     helpers = ("weft.geometry.", "weft.batch.", "weft.pairs.", "weft.jit.")
     main = {name: found.signatures for name, found in dispatchers().items() if not name.startswith(helpers)}
     assert len(main) > 15

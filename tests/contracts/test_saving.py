@@ -44,7 +44,7 @@ def test_saving_in_mid_stream_is_invisible(setting, kind, form, soon_hashed, tmp
 
 
 def test_a_model_before_its_first_event(setting):
-    for model in (setting.model(), setting.model(tasks=["ann", 3])):
+    for model in (setting.model(), setting.model(tasks=setting.some_tasks("ann", 3))):
         again = weft.Model.from_bytes(model.to_bytes())
         assert again.to_bytes() == model.to_bytes()
         stream = make_events(setting.target, "single", "named").stream()
@@ -156,6 +156,8 @@ def test_arrays_that_do_not_fit(setting):
             array[:0],
         ]
         for other in others:
+            if other.shape == array.shape and other.dtype == array.dtype:
+                continue  # what is empty cannot be cut
             refused(encode(header, {**arrays, name: other}))
         refused(encode(header, {key: value for key, value in arrays.items() if key != name}))
         refused(encode(header, {("x" + key if key == name else key): value for key, value in arrays.items()}))

@@ -67,7 +67,7 @@ def tune(rule: Rule, N: int) -> Tuned:
 
 
 @kernel
-def rate_of(rule: Rule, eta: float, squares: float, t: int) -> float:
+def rate_of(rule: Rule, eta: float, squares: float, t: float) -> float:
     """eta_t of round t = 1, 2, ..., with `squares` the sum of |g_s|^2, s <= t (Prop. 6)."""
     if rule.rate == ADAPTIVE:
         return eta / math.sqrt(squares) if squares > 0.0 else 0.0

@@ -10,7 +10,7 @@ from weft.jit import kernel
 
 
 @kernel
-def hedge_rate(eta_h: float, K: int, T: float, t: int, B: float) -> float:
+def hedge_rate(eta_h: float, K: int, T: float, t: float, B: float) -> float:
     """eta_h as given, or sqrt(8 ln K / T) / B, with t in the place of an unknown T; 0 as long as B is."""
     if not math.isnan(eta_h):
         return eta_h

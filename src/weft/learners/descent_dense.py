@@ -20,11 +20,11 @@ from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.state import Array, Plan
 
-TASKS, TUNED, ROUNDS = 0, 1, 2
-"""Positions in `counts`: tasks seen, those that the scalars hold for, rounds with a gradient."""
+TASKS, TUNED = 0, 1
+"""Positions in `counts`: tasks seen, and those that the scalars hold for."""
 
-SQUARES, ETA, B, OWN, SHARED, LARGEST = range(6)
-"""Positions in `scalars`: sum of |g|^2, eta or c, b, A^-1 in two numbers, max A^-1_ii."""
+SQUARES, ETA, B, OWN, SHARED, LARGEST, ROUNDS = range(7)
+"""Positions in `scalars`: sum of |g|^2, eta or c, b, A^-1 in two numbers, max A^-1_ii, rounds with a gradient."""
 
 
 class Models(NamedTuple):
@@ -38,14 +38,14 @@ class Models(NamedTuple):
     order: Ints
 
 
-PLAN = Plan({"X": ("task", "feature"), "counts": (3,), "scalars": (6,)})
+PLAN = Plan({"X": ("task", "feature"), "counts": (2,), "scalars": (7,)}, counts={"counts": ("task", "task")})
 
 
 def blank(tasks: int) -> Models:
     """`tasks` are declared, nothing is learned."""
     none = np.zeros((0, 0))
-    counts = np.array([tasks, 0, 0])
-    return Models(none, counts, np.zeros(6), none.copy(), none.copy(), np.zeros(0, np.int64))
+    counts = np.array([tasks, 0])
+    return Models(none, counts, np.zeros(7), none.copy(), none.copy(), np.zeros(0, np.int64))
 
 
 def blank_on_graph(A: CliqueBlocks | General, order: Ints) -> Models:
@@ -198,9 +198,9 @@ def descend(
         if moving > 1:
             g2 = compound(scalars, inverse, N, batch, lo, hi, g, d) / scalars[LARGEST]
         scalars[SQUARES] += g2
-    eta = rate_of(rule, scalars[ETA], scalars[SQUARES], counts[ROUNDS] + 1)
+    eta = rate_of(rule, scalars[ETA], scalars[SQUARES], scalars[ROUNDS] + 1.0)
     if moving > 0:
-        counts[ROUNDS] += 1
+        scalars[ROUNDS] += 1.0
         for i in range(lo, hi):
             if g[i - lo] != 0.0:
                 move(X, scalars, inverse, N, batch, i, -eta * g[i - lo])

@@ -34,8 +34,8 @@ from weft.pairs import (
 )
 from weft.state import Array, Plan, live
 
-SCALE, Q, Q_REST, SQUARES = 0, 1, 2, 3
-"""Positions in `scalars`: s, Q = |x|_A^2 with its rest, sum of |g|^2."""
+SCALE, Q, Q_REST, SQUARES, ROUNDS = range(5)
+"""Positions in `scalars`: s, Q = |x|_A^2 with its rest, sum of |g|^2, rounds with a gradient."""
 
 FOLD = 1e-100
 UNKNOWN_ROW = -1
@@ -58,12 +58,11 @@ class Relation(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """G (own), which tasks have one, rounds learned, and the scalars."""
+    """G (own), which tasks have one, and the scalars."""
 
     pairs: Pairs
     own: Floats
     touched: Ints
-    counts: Ints
     scalars: Floats
     relation: Relation  # follows from the parameters, so not part of a file
 
@@ -73,7 +72,7 @@ class Sums(NamedTuple):
         return self.relation.order
 
 
-PLAN = Plan({"own": ("pair",), "touched": ("task",), "counts": (1,), "scalars": (4,)})
+PLAN = Plan({"own": ("pair",), "touched": ("task",), "scalars": (5,)}, counts={"touched": (1,)})
 
 
 def blank_on_graph(A: General, order: Ints) -> Sums:
@@ -85,8 +84,8 @@ def blank_on_graph(A: General, order: Ints) -> Sums:
     place[members] = np.arange(A.N) - bounds[labels[members]]
     missing = np.full(A.N, UNKNOWN_ROW)
     relation = Relation(order, labels, place, bounds, members, missing, np.zeros(0))
-    scalars = np.array([1.0, 0.0, 0.0, 0.0])
-    state = Sums(dense(0, 1), np.zeros(0), np.zeros(0, np.int64), np.zeros(1, np.int64), scalars, relation)
+    scalars = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    state = Sums(dense(0, 1), np.zeros(0), np.zeros(0, np.int64), scalars, relation)
     return with_rows(state, A, np.flatnonzero(np.diff(bounds)[labels] <= MOST_DENSE))
 
 
@@ -132,14 +131,14 @@ def both_parts(rule: Rule, state: Sums, A: General, features: int) -> tuple[Arra
 @kernel
 def _factor(rule: Rule, state: Sums) -> float:
     if rule.rate >= LEADER:
-        return rate_of(rule, rule.eta, 0.0, state.counts[0] + 1)
+        return rate_of(rule, rule.eta, 0.0, state.scalars[ROUNDS] + 1.0)
     return float(state.scalars[SCALE])
 
 
 @kernel
 def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[float, float]:
     """sum_j A^-1_ij <G_j, x> of example i, and |x|^2."""
-    pairs, own, touched, _, _, relation = state
+    pairs, own, touched, _, relation = state
     layout, _, table = pairs
     task, _, row, indptr, indices, values, _ = batch
     j, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
@@ -218,7 +217,7 @@ def predict(rule: Rule, state: Sums, batch: Batch, scores: Floats) -> None:
 
 @kernel
 def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    pairs, own, touched, counts, scalars, relation = state
+    pairs, own, touched, scalars, relation = state
     layout, keys, table = pairs
     task, label, row, indptr, indices, values, rounds = batch
     slots, widest = slot_space(pairs, batch), widest_round(rounds)
@@ -248,7 +247,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
             H = _diagonal(relation, task[lo]) * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
         if rule.rate == ADAPTIVE:
             scalars[SQUARES] += g2 if moving == 1 else H / largest
-        eta = rate_of(rule, rule.eta, scalars[SQUARES], counts[0] + 1)
+        eta = rate_of(rule, rule.eta, scalars[SQUARES], scalars[ROUNDS] + 1.0)
         if trace.shape[0]:
             for i in range(lo, hi):
                 if not math.isnan(label[i]):
@@ -257,7 +256,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
                     trace[i, 3] = _diagonal(relation, task[i])
         if g2 == 0.0:
             continue
-        counts[0] += 1
+        scalars[ROUNDS] += 1.0
         # G_i -= (eta/s) g
         step = -1.0 if rule.rate >= LEADER else -eta / s
         for i in range(lo, hi):

@@ -40,11 +40,12 @@ from weft.state import Array, Plan
 CONSTANT, HORIZON, ANYTIME, ADAPTIVE, LEADER, LEADER_SQRT = range(6)
 """How eta_t is found: a number, for T rounds, for t rounds in round t, from the gradients, and two of the leader."""
 
-TASKS, TUNED, FEATURES, LABELLED, ROUNDS, TOUCHED = range(6)
-"""Positions in `counts`; rounds are those with a gradient, `TOUCHED` counts non-zeros since the sums were made."""
+TASKS, TUNED, FEATURES = range(3)
+"""Positions in `counts`: tasks seen, those that the scalars hold for, features that count."""
 
-ETA, B, OWN, SHARED, LARGEST, SQUARES, STEEPEST, P, SCALE = range(9)
-"""Positions in `scalars`: base rate, b, A^{-1/2} in two numbers, max A^-1_ii, sum of |g|^2, largest |g|, p, s."""
+ETA, B, OWN, SHARED, LARGEST, SQUARES, STEEPEST, P, SCALE, LABELLED, ROUNDS, TOUCHED = range(12)
+"""Positions in `scalars`: base rate, b, A^{-1/2} in two numbers, max A^-1_ii, sum of |g|^2, largest |g|, p, s, rounds
+with a label, rounds with a gradient, and non-zeros since the sums were made."""
 
 
 TOUCHES = 16
@@ -100,15 +101,16 @@ PLAN = Plan(
         "shared": ("feature",),
         "sums": ("task", 3),
         "known": ("feature",),
-        "counts": (6,),
-        "scalars": (9,),
-    }
+        "counts": (3,),
+        "scalars": (12,),
+    },
+    counts={"known": (1,), "counts": ("task", "task", "feature")},
 )
 
 
 def blank(tasks: int, root: Array | None = None, order: Ints | None = None) -> Table:
     """`tasks` are declared, nothing is learned."""
-    counts, scalars = np.zeros(6, np.int64), np.zeros(9)
+    counts, scalars = np.zeros(3, np.int64), np.zeros(12)
     counts[TASKS], scalars[SCALE] = tasks, 1.0
     none = np.zeros((0, 0))
     return Table(
@@ -229,7 +231,7 @@ def factor_of(rule: MirrorRule, state: Table) -> float:
     if rule.rate == LEADER:
         return rule.eta
     if rule.rate == LEADER_SQRT:
-        return rule.eta / math.sqrt(state.counts[ROUNDS] + 1)
+        return rule.eta / math.sqrt(state.scalars[ROUNDS] + 1.0)
     return 1.0
 
 
@@ -296,8 +298,8 @@ def _welcome_feature(rule: MirrorRule, state: Table, j: int) -> None:
 
 @kernel
 def _refresh_all(rule: MirrorRule, state: Table, f: float) -> None:
-    theta, _, sums, known, counts, scalars, _, _ = state
-    counts[TOUCHED] = 0
+    theta, _, sums, known, _, scalars, _, _ = state
+    scalars[TOUCHED] = 0.0
     if rule.kind != P_SIMPLEX:
         for k in range(_columns(state)):
             refresh(rule.kind, _conjugate(scalars[P]), f, theta, known, sums, k)
@@ -328,8 +330,10 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) ->
         own, shared = 0.0, 1.0 / max(N, 1)
     for e in range(indptr[row[i]], indptr[row[i] + 1]):
         feature, dot = indices[e], 0.0
+        if rule.kind != P_NORM and known[feature] == 0:
+            continue
         if N == 0:
-            if rule.kind != P_NORM and known[feature] != 0:
+            if rule.kind != P_NORM:
                 dot = 1.0 / counts[FEATURES]
         elif rule.graph:
             for k in range(N):
@@ -361,7 +365,7 @@ def _reach(rule: MirrorRule, state: Table, j: int, k: int) -> float:
 @kernel
 def _step(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, size: float) -> None:
     """theta_k += size A^{-1/2}_ki phi for all k."""
-    theta, shared_part, sums, known, counts, scalars, _, _ = state
+    theta, shared_part, sums, known, _, scalars, _, _ = state
     task, _, row, indptr, indices, values, _ = batch
     j, q, columns = task[i], _conjugate(scalars[P]), _columns(state)
     first, last = 0, columns
@@ -374,7 +378,7 @@ def _step(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, size: 
             reach = _reach(rule, state, j, k)
             if reach != 0.0:
                 add_to_sum(rule.kind, q, f, theta, known, sums, feature, k, reach * step)
-    counts[TOUCHED] += indptr[row[i] + 1] - indptr[row[i]]
+    scalars[TOUCHED] += indptr[row[i] + 1] - indptr[row[i]]
 
 
 @kernel
@@ -431,12 +435,12 @@ def _energy(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: F
 @kernel
 def _rate(rule: MirrorRule, state: Table) -> float:
     """eta_t, with what this round has added to the counts and sums."""
-    counts, scalars = state.counts, state.scalars
+    scalars = state.scalars
     L = scalars[STEEPEST] if math.isnan(rule.L) else rule.L
     if rule.rate == ADAPTIVE:
         return scalars[ETA] / math.sqrt(scalars[SQUARES]) if scalars[SQUARES] > 0.0 else 0.0
     if rule.rate == ANYTIME:
-        return scalars[ETA] / (L * math.sqrt(counts[LABELLED])) if L > 0.0 else 0.0
+        return scalars[ETA] / (L * math.sqrt(scalars[LABELLED])) if L > 0.0 else 0.0
     if rule.rate == HORIZON:
         return scalars[ETA] / (L * math.sqrt(rule.T)) if L > 0.0 else 0.0
     return factor_of(rule, state) if rule.rate >= LEADER else rule.eta
@@ -491,7 +495,7 @@ def descend(
         labelled = labelled or not math.isnan(label[i])
     if not labelled:
         return 0.0
-    counts[LABELLED] += 1
+    scalars[LABELLED] += 1.0
     if rule.rate == ADAPTIVE and moving > 0:
         if moving > 1:
             squares = _energy(rule, state, batch, lo, hi, g, q) / scalars[LARGEST]
@@ -499,7 +503,7 @@ def descend(
     eta = _rate(rule, state)
     if moving == 0:
         return eta
-    counts[ROUNDS] += 1
+    scalars[ROUNDS] += 1.0
     if rule.kind == P_SIMPLEX:
         _step_on_simplex(rule, state, batch, lo, hi, g, eta)
         return eta
@@ -507,7 +511,7 @@ def descend(
     for i in range(lo, hi):
         if norms[i - lo] > 0.0:
             _step(rule, state, f, batch, i, size * g[i - lo])
-    if rule.rate == LEADER_SQRT or counts[TOUCHED] > TOUCHES * max(counts[FEATURES], 64):
+    if rule.rate == LEADER_SQRT or scalars[TOUCHED] > TOUCHES * max(counts[FEATURES], 64):
         _refresh_all(rule, state, factor_of(rule, state))
     if rule.ball:
         _into_ball(rule, state, q)

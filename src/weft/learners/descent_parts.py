@@ -38,11 +38,12 @@ from weft.jit import Handle, kernel
 from weft.pairs import HASHED, TASK_STRIDE, Pairs, dense, find_row, fits, slot_space
 from weft.state import Array, Plan, live
 
-TASKS, TUNED, ROUNDS, SINCE = 0, 1, 2, 3
-"""Positions in `counts`: tasks seen, those the scalars hold for, rounds learned, rounds since the sums were made."""
+TASKS, TUNED = 0, 1
+"""Positions in `counts`: tasks seen, and those that the scalars hold for."""
 
-SCALE, Q, Q_REST, SQUARES, ETA, B, OWN, SHARED, LIMIT, ZZ, SS, SM, MM = range(13)
-"""Positions in `scalars`: s, Q with its rest, sum of |g|^2, eta or c, b, own, shared, limit of Q, and the four sums."""
+SCALE, Q, Q_REST, SQUARES, ETA, B, OWN, SHARED, LIMIT, ZZ, SS, SM, MM, ROUNDS, SINCE = range(15)
+"""Positions in `scalars`: s, Q with its rest, sum of |g|^2, eta or c, b, own, shared, limit of Q, the four sums,
+rounds with a gradient, and those since the sums were made."""
 
 FOLD = 1e-100
 """A factor s below this is multiplied into the parts."""
@@ -80,10 +81,10 @@ def plan(clusters: int = 1, variance: bool = False) -> Plan:
         "own": ("pair",),
         "shared": (clusters, "feature"),
         "sums": ("feature",),
-        "counts": (4,),
-        "scalars": (13,),
+        "counts": (2,),
+        "scalars": (15,),
     }
-    return Plan(axes, always_dense=variance)
+    return Plan(axes, always_dense=variance, counts={"counts": ("task", "task")})
 
 
 ONE_CLIQUE = Clusters(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
@@ -91,15 +92,15 @@ ONE_CLIQUE = Clusters(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0),
 
 def blank(tasks: int, clusters: Clusters = ONE_CLIQUE) -> Parts:
     """`tasks` are declared, nothing is learned."""
-    scalars = np.zeros(13)
+    scalars = np.zeros(15)
     scalars[SCALE] = 1.0
-    shared, counts = np.zeros((max(len(clusters.own), 1), 0)), np.array([tasks, 0, 0, 0])
+    shared, counts = np.zeros((max(len(clusters.own), 1), 0)), np.array([tasks, 0])
     return Parts(dense(0, 1), np.zeros(0), shared, np.zeros(0), counts, scalars, clusters)
 
 
 def blank_on_graph(A: CliqueBlocks, order: Ints) -> Parts:
     """The same on disjoint cliques; slot i is task order[i] of A."""
-    own, shared = A.coefficients(-1.0)
+    own, shared = map(np.ascontiguousarray, A.coefficients(-1.0))
     return blank(len(order), Clusters(order, A.components[order], own, shared))
 
 
@@ -126,7 +127,7 @@ def _retune(rule: Rule, state: Parts, N: int) -> None:
     scalars[SHARED] = (1.0 if math.isinf(b) else b / (1.0 + b)) / N
     if rule.projection == MAHALANOBIS:
         scalars[LIMIT] = rho * rho
-        if counts[ROUNDS] > 0 and not rule.clusters:
+        if scalars[ROUNDS] > 0 and not rule.clusters:
             _remeasure(state)
             _shrink(state)
     elif rule.projection == VARIANCE:
@@ -154,8 +155,8 @@ def _remeasure(state: Parts) -> None:
 @kernel
 def _resynchronise(state: Parts) -> None:
     """The four sums, and Q, from the parts themselves."""
-    _, own, shared, sums, counts, scalars, _ = state
-    counts[SINCE] = 0
+    _, own, shared, sums, _, scalars, _ = state
+    scalars[SINCE] = 0.0
     scalars[ZZ] = squares_in_any_order(own)
     scalars[SS] = scalars[SM] = scalars[MM] = 0.0
     for f in range(len(sums)):
@@ -197,7 +198,7 @@ def _factor(rule: Rule, state: Parts) -> float:
     """What the parts are multiplied with to be models now."""
     if rule.rate >= LEADER:
         eta = state.scalars[ETA] if state.counts[TUNED] > 0 else 0.0
-        return rate_of(rule, eta, 0.0, state.counts[ROUNDS] + 1)
+        return rate_of(rule, eta, 0.0, state.scalars[ROUNDS] + 1.0)
     return float(state.scalars[SCALE])
 
 
@@ -295,7 +296,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
         if projects or rule.rate == ADAPTIVE:
             if not rule.clusters:
                 if hi - lo > 1:
-                    G2 = _together(batch, lo, hi, g, clusters.label, -1, total)
+                    G2 = _together(batch, lo, hi, g, clusters.label, np.int64(-1), total)
                 H = scalars[OWN] * g2 + scalars[SHARED] * G2
             elif hi - lo == 1:
                 c = clusters.label[task[lo]]
@@ -308,7 +309,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
                     H += clusters.shared[c] * _together(batch, lo, hi, g, clusters.label, c, total)
         if rule.rate == ADAPTIVE:
             scalars[SQUARES] += g2 if moving == 1 else H / _largest_diagonal(rule, state)
-        eta = rate_of(rule, scalars[ETA], scalars[SQUARES], counts[ROUNDS] + 1)
+        eta = rate_of(rule, scalars[ETA], scalars[SQUARES], scalars[ROUNDS] + 1.0)
         if trace.shape[0]:
             for a in range(hi - lo):
                 i = lo + a
@@ -321,7 +322,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
                         trace[i, 3] = clusters.own[c] + clusters.shared[c]
         if g2 == 0.0:
             continue
-        counts[ROUNDS] += 1
+        scalars[ROUNDS] += 1.0
         # every row moves its task's part and the shared one
         step = -1.0 if rule.rate >= LEADER else -eta / s
         for a in range(hi - lo):
@@ -398,8 +399,8 @@ def _project(
         scalars[SS] += -2.0 * own * sg + own * own * G2
         scalars[SM] += -own * mg - shared * sg + own * shared * G2
         scalars[MM] += -2.0 * shared * mg + shared * shared * G2
-        counts[SINCE] += 1
-        if counts[SINCE] >= rule.resync and not rule.clusters:
+        scalars[SINCE] += 1.0
+        if scalars[SINCE] >= rule.resync and not rule.clusters:
             _resynchronise(state)
     _shrink(state)
     if scalars[SCALE] < FOLD:

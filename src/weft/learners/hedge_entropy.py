@@ -11,6 +11,7 @@ from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.learners import descent_mirror
+from weft.learners.descent_mirror import admit as admit_features
 from weft.learners.descent_mirror import STEEPEST, MirrorRule, Table, descend, factor_of, score_row, welcome
 from weft.state import Array, Plan
 
@@ -32,7 +33,7 @@ class Experts(NamedTuple):
     counts: Ints
     scalars: Floats
     losses: Floats
-    rounds: Ints
+    rounds: Floats
     sigmas: Floats  # follows from the parameters
     root: Floats  # empty: there is no graph
     order: Ints
@@ -40,14 +41,16 @@ class Experts(NamedTuple):
 
 def plan(K: int) -> Plan:
     tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in descent_mirror.PLAN.axes.items()}
-    return Plan(tables | {"losses": (K,), "rounds": (1,)})
+    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=descent_mirror.PLAN.counts)
 
 
 def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
     one, K = descent_mirror.blank(tasks), len(sigmas)
-    rest: tuple[Any, ...] = (np.zeros(K), np.zeros(1, np.int64), np.ascontiguousarray(sigmas), one.root, one.order)
-    return Experts(*(np.repeat(array[None], K, axis=0) for array in one[:6]), *rest)
+    tables: dict[str, Any] = {name: np.repeat(getattr(one, name)[None], K, axis=0) for name in descent_mirror.PLAN.axes}
+    return Experts(
+        **tables, losses=np.zeros(K), rounds=np.zeros(1), sigmas=np.array(sigmas), root=one.root, order=one.order
+    )
 
 
 @kernel
@@ -96,7 +99,7 @@ def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
         L = 0.0
         for k in range(K):
             L = max(L, state.scalars[k, STEEPEST])
-    rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1, 2.0 * L)
+    rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1.0, 2.0 * L)
     hedge_weights(rate, state.losses, weights)
     return rate
 
@@ -105,7 +108,7 @@ def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
 def admit(hyper: HedgeRule, state: Experts, features: int) -> None:
     """Features 0 .. features-1 count from now on."""
     for k in range(len(state.sigmas)):
-        descent_mirror.admit(_rule_of(hyper.rule, state.sigmas[k]), table_of(state, k), features)
+        admit_features(_rule_of(hyper.rule, state.sigmas[k]), table_of(state, k), features)
 
 
 @kernel
@@ -143,7 +146,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
                     if trace.shape[0]:
                         trace[i, 1], trace[i, 2 + k], trace[i, 2 + K + k] = rate, loss, weights[k]
         if awake:
-            state.rounds[0] += 1
+            state.rounds[0] += 1.0
         if trace.shape[0]:
             for i in range(lo, hi):
                 trace[i, 0] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)

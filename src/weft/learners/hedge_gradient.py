@@ -29,7 +29,7 @@ class Experts(NamedTuple):
     counts: Ints
     scalars: Floats
     losses: Floats
-    rounds: Ints
+    rounds: Floats
     steepest: Floats
     sigmas: Floats  # follows from the parameters
 
@@ -38,22 +38,23 @@ def plan(K: int) -> Plan:
     return Plan(
         {
             "X": (K, "task", "feature"),
-            "counts": (K, 3),
-            "scalars": (K, 6),
+            "counts": (K, 2),
+            "scalars": (K, 7),
             "losses": (K,),
             "rounds": (1,),
             "steepest": (1,),
-        }
+        },
+        counts={"counts": ("task", "task")},
     )
 
 
 def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
     K = len(sigmas)
-    counts = np.zeros((K, 3), np.int64)
+    counts = np.zeros((K, 2), np.int64)
     counts[:, TASKS] = tasks
-    none, one = np.zeros((K, 0, 0)), np.zeros(1, np.int64)
-    return Experts(none, counts, np.zeros((K, 6)), np.zeros(K), one, np.zeros(1), np.ascontiguousarray(sigmas))
+    none, one = np.zeros((K, 0, 0)), np.zeros(1)
+    return Experts(none, counts, np.zeros((K, 7)), np.zeros(K), one, one.copy(), np.ascontiguousarray(sigmas))
 
 
 @kernel
@@ -82,7 +83,7 @@ def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
     """The experts' weights in the next round; returns eta_h."""
     rule, K = hyper.rule, len(state.losses)
     L = state.steepest[0] if math.isnan(rule.L) else rule.L
-    rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1, 2.0 * rule.D * L)
+    rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1.0, 2.0 * rule.D * L)
     hedge_weights(rate, state.losses, weights)
     return rate
 
@@ -134,7 +135,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
                     trace[i, 1], trace[i, 2 + k], trace[i, 2 + K + k] = rate, loss, weights[k]
         steepest[0] = largest
         if awake:
-            labelled[0] += 1
+            labelled[0] += 1.0
         if trace.shape[0]:
             for i in range(lo, hi):
                 trace[i, 0] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)

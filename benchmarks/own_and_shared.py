@@ -1,0 +1,133 @@
+"""`mt-ogd` on a clique, 20 tasks, 80 of 2^18 features: a twin in C, Vowpal Wabbit -q from its cache, river."""
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+import weft
+from benchmarks import vw
+from benchmarks.figures import Figure, best, ratio
+
+EVENTS, TASKS, FEATURES, NONZEROS = 200_000, 20, 1 << 18, 80
+B, ETA = float(TASKS), 0.05
+REPEATS = 7
+
+
+def stream(events: int = EVENTS, seed: int = 0):
+    """Rows whose features are spread evenly; labels from models that agree in most of their weights."""
+    rng = np.random.default_rng(seed)
+    width = FEATURES // NONZEROS
+    columns = rng.integers(0, width, (events, NONZEROS)) + width * np.arange(NONZEROS)
+    values = rng.normal(size=(events, NONZEROS))
+    task = rng.integers(0, TASKS, events)
+    common, apart = rng.normal(size=FEATURES), rng.normal(size=(TASKS, FEATURES)) / 2
+    margin = np.einsum("ij,ij->i", values, common[columns] + apart[task[:, None], columns])
+    y = np.where(margin > 0, 1, -1)
+    X = sparse.csr_array(
+        (values.ravel(), columns.ravel(), np.arange(0, events * NONZEROS + 1, NONZEROS)), shape=(events, FEATURES)
+    )
+    return X, y, task
+
+
+def run() -> list[Figure]:
+    X, y, task = stream()
+    events = weft.Stream(X, y, task)
+
+    def learn() -> weft.Model:
+        model = weft.Model("mt-ogd", b=B, eta=ETA, tasks=TASKS)
+        model.learn(events)
+        return model
+
+    learn()
+    ours = best(learn, REPEATS) / EVENTS
+    name = "mt-ogd, 80 of 2^18 features, 20 tasks"
+    figures = [
+        ratio(f"{name}: Vowpal Wabbit -q, cache", ours, "vw", _vw(X, y, task), 3),
+        ratio(f"{name}: river", ours, "river", _river(X, y, task), 80),
+    ]
+    twin = _twin(X, y, task, learn)
+    if twin is not None:
+        share = twin / ours
+        figures.insert(
+            0,
+            Figure(
+                f"{name}: a twin in C",
+                f"{ours * 1e6:.3f} us",
+                f"C {twin * 1e6:.3f} us",
+                f"{share:.2f} of its rate",
+                ">= 0.8",
+                share >= 0.8,
+            ),
+        )
+    return figures
+
+
+def _twin(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, learn) -> float | None:
+    """Seconds per event in C, or None without a compiler; its scores must be weft's."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "twin.so"
+        source = Path(__file__).parent / "twin.c"
+        flags = ["-O3", "-march=native", "-shared", "-fPIC"]
+        subprocess.run([compiler, *flags, str(source), "-o", str(library), "-lm"], check=True)
+        function = ctypes.CDLL(str(library)).learn
+    number, pointer = ctypes.c_int64, ctypes.c_void_p
+    function.argtypes = [number, number, *[pointer] * 5, ctypes.c_double, ctypes.c_double, *[pointer] * 3]
+    task, label = task.astype(np.int64), y.astype(np.float64)
+    indptr, indices, values = X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data
+    rates = ETA / (1 + B), ETA * B / ((1 + B) * TASKS)
+    scores = np.empty(len(y))
+
+    def run() -> None:  # with fresh models, as weft has them
+        own, shared = np.zeros(TASKS * FEATURES), np.zeros(FEATURES)
+        rows = (a.ctypes.data for a in (task, label, indptr, indices, values))
+        function(len(y), FEATURES, *rows, *rates, *(a.ctypes.data for a in (own, shared, scores)))
+
+    seconds = best(run, REPEATS) / len(y)
+    model = weft.Model("mt-ogd", b=B, eta=ETA, tasks=TASKS)
+    gap = float(np.abs(model.learn(weft.Stream(X, y, task)) - scores).max())
+    if gap > 1e-9:
+        raise AssertionError(f"the twin in C issued other scores, by {gap:g}")
+    return seconds
+
+
+def _vw(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> float:
+    starts = X.indptr
+    lines = (
+        f"{y[i]} |t {task[i]} |x "
+        + " ".join(
+            f"{j}:{v:.5f}"
+            for j, v in zip(X.indices[starts[i] : starts[i + 1]], X.data[starts[i] : starts[i + 1]], strict=True)
+        )
+        for i in range(len(y))
+    )
+    return vw.seconds(lines, "-b 22 -q tx --loss_function logistic --sgd", cached=True) / len(y)
+
+
+def _river(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, events: int = 3_000) -> float:
+    """One logistic regression per task: less work than own and shared parts."""
+    from river import linear_model, optim
+
+    starts = X.indptr
+    rows = [
+        dict(
+            zip(X.indices[starts[i] : starts[i + 1]].tolist(), X.data[starts[i] : starts[i + 1]].tolist(), strict=True)
+        )
+        for i in range(events)
+    ]
+    labels, tasks = (y[:events] > 0).tolist(), task[:events].tolist()
+
+    def run() -> None:
+        models = {t: linear_model.LogisticRegression(optim.SGD(ETA)) for t in range(TASKS)}
+        for x, label, t in zip(rows, labels, tasks, strict=True):
+            models[t].predict_proba_one(x)
+            models[t].learn_one(x, label)
+
+    return best(run, 3) / events
