@@ -169,6 +169,7 @@ def _diagonal(relation: Relation, i: int) -> float:
 
 @kernel
 def _lacks_row(relation: Relation, task: Ints, lo: int, hi: int) -> bool:
+    """Is there a task in the round whose row of A^-1 was not solved yet?"""
     for i in range(lo, hi):
         if task[i] < len(relation.start) and relation.start[task[i]] == UNKNOWN_ROW:
             return True
@@ -294,7 +295,7 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
     rule, state, batch, scores, _ = handle.parts
     bad = set_single(batch, task, 0.0, count)
     if bad < 0:
-        if _lacks_row(state.relation, batch.task, 0, 1):
+        if _lacks_row(state.relation, batch.task, batch.rounds[0], batch.rounds[1]):
             return -2
         predict(rule, state, batch, scores)
     return bad

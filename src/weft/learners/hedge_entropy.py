@@ -11,8 +11,8 @@ from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.learners import descent_mirror
-from weft.learners.descent_mirror import admit as admit_features
 from weft.learners.descent_mirror import STEEPEST, MirrorRule, Table, descend, factor_of, score_row, welcome
+from weft.learners.descent_mirror import admit as admit_features
 from weft.state import Array, Plan
 
 
