@@ -65,6 +65,7 @@ class Model:
         self.state = parts.state
         self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
         self._watched = hasattr(self.learner, "remark")
+        self._pooled = bool(getattr(self.learner, "pooled", False))
         self._single: Single | None = None
         self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features))
 
@@ -108,8 +109,10 @@ class Model:
         if batch is None:
             sizes = states.Sizes(tasks + 1, max(features, 1))
         else:
-            sizes = states.sizes_for(self.state, plan, tasks, features, batch, done)
+            sizes = states.sizes_for(self.state, tasks, features, batch, done)
         grown = states.reserve(self.state, plan, sizes)
+        if batch is not None:
+            grown = states.reserve_pairs(grown, plan, features, batch, done, self._pooled)
         if grown is not self.state:
             self.state, self._single = grown, None
         self.tally.reserve(tasks)
