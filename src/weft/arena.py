@@ -55,13 +55,13 @@ class Moves(NamedTuple):
 
 @inner
 def region_size(count: int) -> int:
-    """Keys for so many pairs: at most two thirds of them used, whole cache lines."""
-    return ((3 * count + 1) // 2 + 7) // 8 * 8
+    """Keys for so many pairs: twice as many, in whole cache lines; three quarters can be used."""
+    return (2 * count + 7) // 8 * 8
 
 
 def slots_of(pairs: Pairs) -> int:
     """How long an array over pairs is."""
-    return len(pairs.keys) // 8 * 7
+    return len(pairs.keys) // 4 * 3
 
 
 def hashed(keys: Ints, tasks: int, pooled: bool = False) -> tuple[Pairs, Ints]:
@@ -132,6 +132,11 @@ def _empty(table: Ints, apart: bool) -> Pairs:
     return Pairs(layout, np.zeros((end + end // 4) // 8 * 8, np.uint64), table)
 
 
+def _first_slots(pairs: Pairs, regions: Any) -> Ints:
+    bases: Ints = pairs.table[regions, BASE]
+    return bases // 4 * 3
+
+
 def _larger(regions: Ints, sizes: Ints, others: Ints, least: Ints) -> tuple[Ints, Ints]:
     """Two lists of regions as one, with the larger size of each."""
     found = dict(zip(others.tolist(), least.tolist(), strict=True))
@@ -146,9 +151,9 @@ def _larger(regions: Ints, sizes: Ints, others: Ints, least: Ints) -> tuple[Ints
 def _move_to_end(pairs: Pairs, regions: Ints, sizes: Ints) -> Moves | None:
     if pairs.layout[END] + np.sum(sizes) > len(pairs.keys):
         return None
-    sources, counts = pairs.table[regions, BASE] // 8 * 7, pairs.table[regions, COUNT]
+    sources, counts = _first_slots(pairs, regions), pairs.table[regions, COUNT]
     _relocate(pairs, regions, sizes)
-    return Moves(pairs, sources, pairs.table[regions, BASE] // 8 * 7, counts)
+    return Moves(pairs, sources, _first_slots(pairs, regions), counts)
 
 
 def _lay_out_again(pairs: Pairs, regions: Ints, sizes: Ints) -> Moves:
@@ -157,7 +162,8 @@ def _lay_out_again(pairs: Pairs, regions: Ints, sizes: Ints) -> Moves:
     fresh = _empty(table, bool(pairs.layout[TASK_STRIDE]))
     fresh.layout[USED] = pairs.layout[USED]
     _transfer(pairs, fresh)
-    return Moves(fresh, pairs.table[:, BASE] // 8 * 7, table[:, BASE] // 8 * 7, table[:, COUNT].copy())
+    everywhere = slice(None)
+    return Moves(fresh, _first_slots(pairs, everywhere), _first_slots(fresh, everywhere), table[:, COUNT].copy())
 
 
 # --- kernels -------------------------------------------------------------------------------------------------------
@@ -202,7 +208,7 @@ def _too_small(
         if region_size(min(need, max(count + count // 2, floor))) > size:
             wanted = region_size(min(need, max(2 * count, floor)))
             regions[found] = region
-            sizes[found] = max(wanted, min(region_size(size), region_size(features)))
+            sizes[found] = max(wanted, min((size + size // 2 + 7) // 8 * 8, region_size(features)))
             found += 1
     return found
 

@@ -41,7 +41,7 @@ class Pairs(NamedTuple):
     `layout` = (task stride, feature stride, pairs used, 1 if hashed, end of the last region). If hashed, row
     `task * task stride` of `table` is the task's region (the stride is 0 if all tasks are pooled in the first): the
     first of its `keys`, their number, a multiple of 8, the pairs it holds, and a number that is zero between calls. A
-    key is feature << 32 | n for the n-th pair of its region, n = 1, 2, ..., or 0. There are seven slots for eight keys:
+    key is feature << 32 | n for the n-th pair of its region, n = 1, 2, ..., or 0. There are three slots for four keys:
     the slot of the pair is `first_slot` of the region + n - 1. The first eight keys are always 0: they are the region,
     of size 0, of a task without pairs.
     """
@@ -85,7 +85,7 @@ def place(keys: Keys, base: np.uint64, size: np.uint64, feature: int) -> np.uint
 @inner
 def first_slot(base: int) -> int:
     """The slot of a region's first pair."""
-    return base // 8 * 7
+    return base // 4 * 3
 
 
 @inner
