@@ -1,9 +1,9 @@
 """Regions of hashed pairs: how they are made, and how they grow between kernel calls.
 
-Every task has a region of its own (see `weft.pairs`). A region that becomes too small is copied to the end of the arrays,
-and leaves a hole. When the end is reached all regions are laid out again, one behind the other, with a quarter of free
-room behind the last. Because a region grows by a half at least, and all of them together by a quarter, a pair is copied a
-bounded number of times, whether it came in a batch or as a single event.
+Every task has a region of its own (see `weft.pairs`). A region that becomes too small is copied to the end of the
+arrays, and leaves a hole. When the end is reached all regions are laid out again, one behind the other, with a quarter
+of free room behind the last. Because a region grows by a half at least, and all of them together by a quarter, a pair
+is copied a bounded number of times, whether it came in a batch or as a single event.
 """
 
 import math
@@ -42,7 +42,7 @@ _ENDLESS = 1 << 60
 
 
 class Moves(NamedTuple):
-    """Pairs after a change: the `counts[i]` slots from `sources[i]` on of the old arrays are those from `targets[i]` on.
+    """Pairs after a change: `counts[i]` slots from `sources[i]` on of the old arrays are those from `targets[i]` on.
 
     The arrays are the old ones as long as `pairs` are.
     """
@@ -196,10 +196,11 @@ def _too_small(
         if i + 8 < last:
             prefetch(table, batch.task[i + 8] * layout[TASK_STRIDE] * table.shape[1])
         region = batch.task[i] * layout[TASK_STRIDE]
-        if table[region, WANTED] == 0:
+        nonzeros = batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
+        if table[region, WANTED] == 0 and nonzeros > 0:  # every region once
             regions[touched] = region
             touched += 1
-        table[region, WANTED] += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
+        table[region, WANTED] += nonzeros
     for k in range(touched):
         region = regions[k]
         count, size = table[region, COUNT], table[region, SIZE]

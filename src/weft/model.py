@@ -65,7 +65,7 @@ class Model:
         self.state = parts.state
         self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
         self._slots = self.vocabulary.tasks.slots
-        self._labels = {1: 1.0, -1: -1.0} if self.learner.target == "binary" else {}
+        self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.learner.target == "binary" else {}
         self._watched = hasattr(self.learner, "remark")
         self._pooled = bool(getattr(self.learner, "pooled", False))
         self._single: Single | None = None

@@ -2,10 +2,10 @@
 
 Every task has its own weight for every feature it has met. While tasks x features is small the weights fill a table
 and the place of a pair is `task * task_stride + feature * feature_stride`. Above `DENSE_LIMIT` only the pairs that
-occurred are kept: each task has a region of its own, in which the numbers of its pairs stand in the order of their first
-update and a small hash table with linear probing finds them, so that what an event needs lies together. Memory then
-grows with the pairs seen, whatever the number of tasks. Kernels read and write through the functions below and do not
-know which of the two they have; `weft.arena` makes the regions and moves them.
+occurred are kept: each task has a region of its own, in which the numbers of its pairs stand in the order of their
+first update and a small hash table with linear probing finds them, so that what an event needs lies together. Memory
+then grows with the pairs seen, whatever the number of tasks. Kernels read and write through the functions below and do
+not know which of the two they have; `weft.arena` makes the regions and moves them.
 
 The slot of a pair is no part of a model's state: regions are laid out again whenever they grow or are loaded.
 """
@@ -13,7 +13,6 @@ The slot of a pair is no part of a model's state: regions are laid out again whe
 from typing import NamedTuple
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from weft.batch import Batch, Floats, Ints, longest_row
@@ -60,7 +59,7 @@ else:
 
     @inner
     def _mix(feature: int) -> np.uint64:
-        """Spread a feature over 32 bits: two multiplicative hashes (Knuth 1973, section 6.4) and a fold between them."""
+        """Spread a feature over 32 bits: two multiplicative hashes (Knuth 1973, section 6.4) with a fold between."""
         h = np.uint64(feature) * np.uint64(0x9E3779B97F4A7C15)
         return ((h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(32)
 

@@ -29,7 +29,7 @@ class Single:
         self.batch = single_batch(max(room, _LEAST_ROOM))
         self.room = len(self.batch.indices)
         scores, trace = np.zeros(1), np.zeros((0, len(TRACE)))
-        self.score = memoryview(scores)  # a Python number at [0]
+        self.score = scores.data  # a Python number at [0]
         self.handle = make_handle((learner.hyper, state, self.batch, scores, trace))
         self.predict = direct(learner.kernels.predict_one, self.handle, 0, 0)
         self.learn = direct(learner.kernels.learn_one, self.handle, 0, 0.0, 0)
