@@ -29,7 +29,7 @@ def event(features, values, task=0):
 def find(index, task, batch):
     """The slots of the batch's first row, -1 where a pair was never opened."""
     slots = np.empty(batch.indptr[1], np.int64)
-    pairs.find_row(index.table, np.zeros(1), task, batch.indices, 0, batch.indptr[1], slots)
+    pairs.find_row(index.keys, index.table, np.zeros(1), task, batch.indices, 0, batch.indptr[1], slots)
     return slots
 
 

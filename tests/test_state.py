@@ -7,7 +7,7 @@ import pytest
 
 from batches import batch_of, event, open_pairs
 from weft import pairs
-from weft.state import NONZERO, SUPPORT, Plan, Sizes, live, reserve, restore, sizes_for
+from weft.state import NONZERO, SUPPORT, Plan, Sizes, live, reserve, reserve_pairs, restore, sizes_for
 
 
 class Toy(NamedTuple):
@@ -73,11 +73,12 @@ def test_growth_keeps_everything(plan, limit, monkeypatch):
     tasks = features = 0
     for _ in range(40):
         tasks, features = tasks + int(rng.integers(0, 3)), features + int(rng.integers(0, 4))
-        state = reserve(state, plan, Sizes(tasks + 1, max(features, 1), pair=len(known) + 1))
+        state = reserve(state, plan, Sizes(tasks + 1, max(features, 1)))
         assert len(state.per_task) >= tasks + 1
         assert state.grid.shape[0] >= tasks + 1
         if tasks and features:
             task, feature, value = int(rng.integers(tasks)), int(rng.integers(features)), float(rng.normal())
+            state = reserve_pairs(state, plan, features, event([feature], [1.0], task), 0, False)
             at = place(state, task, feature)
             state.weights[at], state.moments[at] = value, [value, 0.0, 1.0]
             state.grid[task, feature], state.per_task[task] = value, value
@@ -93,6 +94,35 @@ def test_growth_keeps_everything(plan, limit, monkeypatch):
         for name, array in live(again, plan, tasks, features).items():
             assert np.array_equal(array, found[name]), name
     assert bool(state.pairs.layout[pairs.HASHED]) == (limit < tasks * features)
+
+
+def test_pairs_that_come_one_by_one_are_seldom_copied(plan, monkeypatch):
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", 0)
+    rng = np.random.default_rng(1)
+    state, known, copies = reserve(blank(plan), plan, Sizes(21, 400)), {}, 0
+    for _ in range(4000):
+        task, feature, value = int(rng.integers(20)), int(rng.integers(400)), float(rng.normal())
+        grown = reserve_pairs(state, plan, 400, event([feature], [1.0], task), 0, False)
+        copies, state = copies + (grown is not state), grown
+        at = place(state, task, feature)
+        assert state.weights[at] == known.get((task, feature), 0.0)
+        state.weights[at], state.moments[at], known[task, feature] = value, [0.0, value, 1.0], value
+    found = live(state, plan, 20, 400)
+    assert copies < 40
+    assert found["weights"].tolist() == [known[key] for key in sorted(known)]
+    assert found["moments"][:, 1].tolist() == found["weights"].tolist()
+    assert len(state.weights) == len(state.moments) < 6 * len(known)
+
+
+def test_pooled_pairs_grow_in_one_region(plan, monkeypatch):
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", 0)
+    state = reserve(blank(plan), plan, Sizes(4, 90))
+    for feature in range(90):
+        state = reserve_pairs(state, plan, 90, event([feature], [1.0], feature % 3), 0, True)
+        state.weights[place(state, 0, feature)] = feature + 1.0
+    found = live(state, plan, 3, 90)
+    assert found["pairs"].tolist() == [[0, feature] for feature in range(90)]
+    assert found["weights"].tolist() == [feature + 1.0 for feature in range(90)]
 
 
 def test_capacities_double(plan):
@@ -143,12 +173,11 @@ def test_sizes_for_the_next_round(plan):
     batch = batch_of([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     state = reserve(blank(plan), plan, Sizes(3, 4))
     state.used[SUPPORT], state.used[NONZERO] = 7, 20
-    sizes = sizes_for(state, plan, 2, 3, batch, 0)
+    sizes = sizes_for(state, 2, 3, batch, 0)
     assert sizes.task >= 3
     assert sizes.support >= 9
     assert sizes.nonzero >= 23
-    assert sizes.pair >= 3
-    assert sizes_for(state, plan, 2, 3, batch, 1).support == 0
+    assert sizes_for(state, 2, 3, batch, 1).support == 0
 
 
 BAD = {

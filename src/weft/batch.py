@@ -43,14 +43,18 @@ def empty_batch() -> Batch:
 
 
 def single_batch(room: int) -> Batch:
-    """Buffers for one event of at most `room` non-zeros, to be filled again and again."""
+    """Buffers for one event of at most `room` non-zeros, to be filled again and again.
+
+    The values lie right behind the indices, in one array that is the base of both.
+    """
+    both = np.zeros(2 * room, np.int64)
     return Batch(
         task=np.zeros(1, np.int64),
         label=np.zeros(1),
         row=np.zeros(1, np.int64),
         indptr=np.zeros(2, np.int64),
-        indices=np.zeros(room, np.int64),
-        values=np.zeros(room),
+        indices=both[:room],
+        values=both[room:].view(np.float64),
         rounds=np.array([0, 1], np.int64),
     )
 

@@ -76,8 +76,11 @@ class Model:
         self.vocabulary = parts.vocabulary
         self.state = parts.state
         self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
+        self._slots = self.vocabulary.tasks.slots
+        self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.learner.target == "binary" else {}
         self._watched = hasattr(self.learner, "remark")
         self._closed = bool(getattr(self.learner, "task_names", ()))
+        self._pooled = bool(getattr(self.learner, "pooled", False))
         self._single: Single | None = None
         self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features))
 
@@ -130,9 +133,10 @@ class Model:
         if batch is None:
             sizes = states.Sizes(tasks + 1, max(features, 1))
         else:
-            sizes = states.sizes_for(self.state, plan, tasks, features, batch, done)
+            sizes = states.sizes_for(self.state, tasks, features, batch, done)
         grown = states.reserve(self.state, plan, sizes)
         if batch is not None:
+            grown = states.reserve_pairs(grown, plan, features, batch, done, self._pooled)
             grown = self._prepared(grown, batch.task[batch.rounds[done] :])
         if grown is not self.state:
             self.state, self._single = grown, None
@@ -181,7 +185,10 @@ class Model:
     def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
         """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
         if type(x) is dict:
-            label, slot = self._label(y), self._task_slot(task)
+            label = self._labels.get(y) if type(y) is int or type(y) is float else None
+            if label is None:
+                label = self._label(y)
+            slot = self._slots.get(task, -1) if type(task) is str else self._task_slot(task)
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
@@ -191,7 +198,7 @@ class Model:
                     return self.learn_one(x, y, task)
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
-                score = float(single.scores[0])
+                score: float = single.score[0]
                 self.tally.count_one(slot, label, score)
                 if self._watched:
                     self._remark()
@@ -204,14 +211,15 @@ class Model:
     def predict_one(self, x: Any, task: Name) -> float:
         """The score of one event, without learning. `x` as in `learn_one`."""
         if type(x) is dict:
-            slot = self._task_slot(task)
+            slot = self._slots.get(task, -1) if type(task) is str else self._task_slot(task)
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
                 status = single.predict(single.handle, slot, count)
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
-                return float(single.scores[0])
+                found: float = single.score[0]
+                return found
         return float(self.score(as_table(x), [task])[0])
 
     def _make_single(self) -> Single:
@@ -231,8 +239,6 @@ class Model:
     def _label(self, y: Any) -> float:
         """A single event's label as the learner takes it."""
         target = self.learner.target
-        if type(y) in (int, float) and target == "binary" and (y == 1 or y == -1):
-            return float(y)
         if target == "point" and y is None:
             return 0.0
         label = scalar_label(y)

@@ -2,16 +2,18 @@
 
 Every task has its own weight for every feature it has met. While tasks x features is small the weights fill a table
 and the place of a pair is `task * task_stride + feature * feature_stride`. Above `DENSE_LIMIT` only the pairs that
-occurred are kept, one after the other in the order of their first occurrence, and a hash index finds them; memory then
-grows with the pairs seen, whatever the number of tasks. Kernels read and write through the functions below and do not
-know which of the two they have.
+occurred are kept: each task has a region of its own, in which the numbers of its pairs stand in the order of their
+first update and a small hash table with linear probing finds them, so that what an event needs lies together. Memory
+then grows with the pairs seen, whatever the number of tasks. Kernels read and write through the functions below and do
+not know which of the two they have; `weft.arena` makes the regions and moves them.
 
-The index is no part of a model's state: it is made again from the pairs' keys whenever it grows or is loaded.
+The slot of a pair is no part of a model's state: regions are laid out again whenever they grow or are loaded.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.batch import Batch, Floats, Ints, longest_row
 from weft.jit import PLAIN, inner, kernel, prefetch
@@ -22,44 +24,79 @@ DENSE_LIMIT = 1 << 23
 FAR = 1 << 16
 """More weights than this do not stay in the cache: rows are asked for ahead of their turn."""
 AHEAD = 4
-"""How many examples ahead."""
+"""How many examples ahead; a task's region, which says where its slots are, twice as many."""
 
-TASK_STRIDE, FEATURE_STRIDE, USED, HASHED = 0, 1, 2, 3
+TASK_STRIDE, FEATURE_STRIDE, USED, HASHED, END = 0, 1, 2, 3, 4
+BASE, SIZE, COUNT, WANTED = 0, 1, 2, 3
 _FEATURE_BITS = 32  # a key is task << 32 | feature
 
 
+Keys = NDArray[np.uint64]
+
+
 class Pairs(NamedTuple):
-    """The index of pairs: `layout` = (task stride, feature stride, pairs used, 1 if hashed)."""
+    """Where pairs lie.
+
+    `layout` = (task stride, feature stride, pairs used, 1 if hashed, end of the last region). If hashed, row
+    `task * task stride` of `table` is the task's region (the stride is 0 if all tasks are pooled in the first): the
+    first of its `keys`, their number, a multiple of 8, the pairs it holds, and a number that is zero between calls. A
+    key is feature << 32 | n for the n-th pair of its region, n = 1, 2, ..., or 0. There are three slots for four keys:
+    the slot of the pair is `first_slot` of the region + n - 1. The first eight keys are always 0: they are the region,
+    of size 0, of a task without pairs.
+    """
 
     layout: Ints
-    keys: Ints
-    table: Ints  # (size, 2): key or -1, slot; size a power of two, at most half full
+    keys: Keys
+    table: Ints
 
 
 if PLAIN:  # NumPy warns where the products below wrap around; only the place of a pair depends on its hash
 
-    def _mix(key: int) -> np.uint64:
-        return np.uint64(hash((int(key),)) & 0x7FFFFFFFFFFFFFFF)
+    def _mix(feature: int) -> np.uint64:
+        return np.uint64(hash((int(feature),)) & 0xFFFFFFFF)
 
 else:
 
     @inner
-    def _mix(key: int) -> np.uint64:
-        """Spread a key over 64 bits: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-        h = np.uint64(key)
-        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return h ^ (h >> np.uint64(31))
+    def _mix(feature: int) -> np.uint64:
+        """Spread a feature over 32 bits: two multiplicative hashes (Knuth 1973, section 6.4) with a fold between."""
+        h = np.uint64(feature) * np.uint64(0x9E3779B97F4A7C15)
+        return ((h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(32)
 
 
 @inner
-def _place(table: Ints, key: int) -> np.uint64:
-    """The entry of `key`, or the free one where it belongs."""
-    mask = np.uint64(table.shape[0] - 1)
-    at = _mix(key) & mask
-    while table[at, 0] != key and table[at, 0] != -1:
-        at = (at + np.uint64(1)) & mask
-    return at
+def first_place(feature: int, size: np.uint64) -> np.uint64:
+    """Where in a region of `size` keys the search for a feature begins."""
+    return (_mix(feature) * size) >> np.uint64(32)
+
+
+@inner
+def place(keys: Keys, base: np.uint64, size: np.uint64, feature: int) -> np.uint64:
+    """Where the key of a feature is in a region, or the 0 where it belongs."""
+    at, wanted = first_place(feature, size), np.uint64(feature)
+    while keys[base + at] != 0 and keys[base + at] >> np.uint64(_FEATURE_BITS) != wanted:
+        at += np.uint64(1)
+        if at == size:
+            at = np.uint64(0)
+    return base + at
+
+
+@inner
+def first_slot(base: int) -> int:
+    """The slot of a region's first pair."""
+    return base // 4 * 3
+
+
+@inner
+def new_key(feature: int, number: int) -> np.uint64:
+    """The key of a region's pair of that number."""
+    return (np.uint64(feature) << np.uint64(_FEATURE_BITS)) | np.uint64(number)
+
+
+@inner
+def number_of(key: np.uint64) -> int:
+    """Which pair of its region a key stands for, counted from 1."""
+    return np.int64(key & np.uint64((1 << _FEATURE_BITS) - 1))  # type: ignore[return-value]
 
 
 @kernel
@@ -70,12 +107,25 @@ def slot_space(pairs: Pairs, batch: Batch) -> Ints:
 
 @inner
 def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
-    """Is there room for every pair that the examples lo..hi could open?"""
-    need = pairs.layout[USED]
+    """Is there room for every pair that the examples lo..hi, one round, could open?"""
+    layout, keys, table = pairs
+    need = 0
     for i in range(lo, hi):
-        r = batch.row[i]
-        need += batch.indptr[r + 1] - batch.indptr[r]
-    return bool(need <= len(pairs.keys))
+        begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+        region = batch.task[i] * layout[TASK_STRIDE]
+        base, size = np.uint64(table[region, BASE]), np.uint64(table[region, SIZE])
+        free = first_slot(table[region, SIZE]) - table[region, COUNT]
+        if layout[TASK_STRIDE] != 0:
+            need = 0  # tasks of a round are different, and so are their regions
+        if need + end - begin <= free:
+            need += end - begin
+            continue
+        for e in range(begin, end):  # some may be there already
+            if keys[place(keys, base, size, batch.indices[e])] == 0:
+                need += 1
+        if need > free:
+            return False
+    return True
 
 
 # The functions below run once per row, a row being (indices, values, begin, end). They take arrays, not the tuples that
@@ -83,33 +133,33 @@ def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
 
 
 @inner
-def find_row(table: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int, slots: Ints) -> None:
+def find_row(
+    keys: Keys, table: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int, slots: Ints
+) -> None:
     """The slots of a row's hashed pairs in `slots`, -1 where a pair was never opened; asks for the weights."""
+    base, size, start = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE]), first_slot(table[task, BASE])
     for e in range(end - begin):
-        key = (task << _FEATURE_BITS) | indices[begin + e]
-        at = _place(table, key)
-        slot = table[at, 1] if table[at, 0] == key else -1
+        key = keys[place(keys, base, size, indices[begin + e])]
+        slot = start + number_of(key) - 1 if key != 0 else -1
         slots[e] = slot
         prefetch(weights, max(slot, 0))
 
 
 @inner
 def open_row(
-    layout: Ints, keys: Ints, table: Ints, task: int, indices: Ints, begin: int, end: int, slots: Ints
+    layout: Ints, keys: Keys, table: Ints, task: int, indices: Ints, begin: int, end: int, slots: Ints
 ) -> None:
     """Open the pairs that `find_row` did not find (slot -1); the caller asked `fits` before."""
+    base, size, start = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE]), first_slot(table[task, BASE])
     for e in range(end - begin):
         if slots[e] >= 0:
             continue
-        key = (task << _FEATURE_BITS) | indices[begin + e]
-        at = _place(table, key)
-        if table[at, 0] == -1:
-            used = layout[USED]
-            table[at, 0] = key
-            table[at, 1] = used
-            keys[used] = key
-            layout[USED] = used + 1
-        slots[e] = table[at, 1]
+        at = place(keys, base, size, indices[begin + e])
+        if keys[at] == 0:
+            table[task, COUNT] += 1
+            layout[USED] += 1
+            keys[at] = new_key(indices[begin + e], table[task, COUNT])
+        slots[e] = start + number_of(keys[at]) - 1
 
 
 @inner
@@ -159,17 +209,24 @@ def ask_table(layout: Ints, weights: Floats, task: int, indices: Ints, begin: in
 
 
 @inner
-def ask_hashed(table: Ints, task: int, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for the index entries of a row that will be needed soon."""
-    mask = np.uint64(table.shape[0] - 1)
-    for e in range(begin, end):
-        prefetch(table, (_mix((task << _FEATURE_BITS) | indices[e]) & mask) * np.uint64(2))
+def ask_hashed(keys: Keys, table: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for what a row will need soon: all of a small region, or the row's keys in a large one."""
+    base, size = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE])
+    if size <= np.uint64(8 * (end - begin)):  # eight to a cache line
+        for at in range(base, base + size, np.uint64(8)):
+            prefetch(keys, at)
+        start = first_slot(table[task, BASE])
+        for slot in range(start, start + table[task, COUNT], 8):
+            prefetch(weights, slot)
+    else:
+        for e in range(begin, end):
+            prefetch(keys, base + first_place(indices[e], size))
 
 
 @inner
 def add_hashed(
     layout: Ints,
-    keys: Ints,
+    keys: Keys,
     table: Ints,
     weights: Floats,
     task: int,
@@ -204,6 +261,7 @@ def add_table(
 @inner
 def score_example(
     layout: Ints,
+    keys: Keys,
     table: Ints,
     weights: Floats,
     pooled: bool,
@@ -220,12 +278,14 @@ def score_example(
     if len(weights) > FAR and ahead < len(task):
         begin, end = indptr[row[ahead]], indptr[row[ahead] + 1]
         if is_hashed:
-            ask_hashed(table, 0 if pooled else task[ahead], indices, begin, end)
+            if ahead + AHEAD < len(task):
+                prefetch(table, (0 if pooled else task[ahead + AHEAD]) * table.shape[1])
+            ask_hashed(keys, table, weights, 0 if pooled else task[ahead], indices, begin, end)
         else:
             ask_table(layout, weights, 0 if pooled else task[ahead], indices, begin, end)
     j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
     if is_hashed:
-        find_row(table, weights, j, indices, begin, end, slots)
+        find_row(keys, table, weights, j, indices, begin, end, slots)
         return dot_hashed(weights, values, begin, end, slots)
     return dot_table(layout, weights, j, indices, values, begin, end)
 
@@ -233,7 +293,7 @@ def score_example(
 @inner
 def move_example(
     layout: Ints,
-    keys: Ints,
+    keys: Keys,
     table: Ints,
     weights: Floats,
     pooled: bool,
@@ -260,13 +320,13 @@ def move_example(
 @kernel
 def dot_rows(pairs: Pairs, weights: Floats, pooled: bool, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
     """scores[i] = w . x(i) for the examples lo..hi, with w of the example's task, or of task 0 if `pooled`."""
-    layout, _, table = pairs
+    layout, keys, table = pairs
     task, _, row, indptr, indices, values, _ = batch
     slots = slot_space(pairs, batch)
     for i in range(lo, hi):
         j, begin, end = 0 if pooled else task[i], indptr[row[i]], indptr[row[i] + 1]
         if layout[HASHED]:
-            find_row(table, weights, j, indices, begin, end, slots)
+            find_row(keys, table, weights, j, indices, begin, end, slots)
             scores[i] = dot_hashed(weights, values, begin, end, slots)[0]
         else:
             scores[i] = dot_table(layout, weights, j, indices, values, begin, end)[0]
@@ -275,32 +335,12 @@ def dot_rows(pairs: Pairs, weights: Floats, pooled: bool, batch: Batch, lo: int,
 # --- between kernel calls ----------------------------------------------------------------------------------------
 
 
-@kernel
-def _index(keys: Ints, used: int, table: Ints) -> None:
-    mask = np.uint64(table.shape[0] - 1)
-    for slot in range(used):
-        if slot + 8 < used:
-            prefetch(table, (_mix(keys[slot + 8]) & mask) * np.uint64(2))
-        at = _place(table, keys[slot])
-        table[at, 0] = keys[slot]
-        table[at, 1] = slot
-
-
-def hashed(keys: Ints, used: int, capacity: int) -> Pairs:
-    """A hash index with room for `capacity` pairs, of which `keys[:used]` are there."""
-    grown = np.zeros(capacity, np.int64)
-    grown[:used] = keys[:used]
-    table = np.full((1 << max(4, (2 * capacity - 1).bit_length()), 2), -1, np.int64)
-    _index(grown, used, table)
-    return Pairs(np.array([0, 0, used, 1], np.int64), grown, table)
-
-
 def dense(task_stride: int, feature_stride: int) -> Pairs:
     """A table layout."""
     return Pairs(
-        np.array([task_stride, feature_stride, 0, 0], np.int64),
-        np.zeros(0, np.int64),
-        np.full((1, 2), -1, np.int64),
+        np.array([task_stride, feature_stride, 0, 0, 0], np.int64),
+        np.zeros(0, np.uint64),
+        np.zeros((1, 4), np.int64),
     )
 
 

@@ -6,12 +6,12 @@ the state grows, not when an event comes.
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from weft.batch import single_batch
-from weft.jit import make_handle
+from weft.jit import direct, make_handle
 from weft.learner import Learner, trace_columns
 from weft.names import Names, plain
 
@@ -28,15 +28,15 @@ class Single:
     def __init__(self, learner: Learner, state: Any, features: Names, room: int = 0) -> None:
         self.batch = single_batch(max(room, _LEAST_ROOM))
         self.room = len(self.batch.indices)
-        self.scores = np.zeros(1)
-        self.handle = make_handle(
-            (learner.hyper, state, self.batch, self.scores, np.zeros((0, len(trace_columns(learner)))))
-        )
-        self.predict, self.learn = learner.kernels.predict_one, learner.kernels.learn_one
+        scores, trace = np.zeros(1), np.zeros((0, len(trace_columns(learner))))
+        self.score = scores.data  # a Python number at [0]
+        self.handle = make_handle((learner.hyper, state, self.batch, scores, trace))
+        self.predict = direct(learner.kernels.predict_one, self.handle, 0, 0)
+        self.learn = direct(learner.kernels.learn_one, self.handle, 0, 0.0, 0)
         self._features = features
         self._slot_of = features.slots.__getitem__
-        self._indices, self._values = self.batch.indices.data.cast("B"), self.batch.values.data.cast("B")
-        self._packers: dict[int, tuple[Callable[..., None], Callable[..., None]]] = {}
+        self._bytes = memoryview(cast(Any, self.batch.indices.base)).cast("B")
+        self._packers: dict[int, Callable[..., None]] = {}
 
     def fill(self, x: dict[Any, Any]) -> int:
         """Put a dict's features into the buffers, unsorted; returns their number, or UNKNOWN.
@@ -48,15 +48,17 @@ class Single:
             for name in x:
                 plain(name, "feature name")
         try:
-            slots = [*map(self._slot_of, x)]
-            pack_slots, pack_values = self._packers.get(len(slots)) or self._pack(len(slots))
-            pack_slots(self._indices, 0, *slots)
-            pack_values(self._values, 0, *x.values())
+            count = len(x)
+            pack = self._packers.get(count) or self._make_packer(count)
+            pack(self._bytes, 0, *map(self._slot_of, x), *x.values())
         except (KeyError, TypeError, OverflowError, struct.error):
             return UNKNOWN
-        return len(slots)
+        return count
 
-    def _pack(self, count: int) -> tuple[Callable[..., None], Callable[..., None]]:
-        found = struct.Struct(f"{count}q").pack_into, struct.Struct(f"{count}d").pack_into
-        self._packers[count] = found
-        return found
+    def _make_packer(self, count: int) -> Callable[..., None]:
+        """Writes `count` slots and as many values behind the room for slots."""
+        between = 8 * (self.room - count)
+        if between < 0:
+            raise OverflowError
+        self._packers[count] = pack = struct.Struct(f"{count}q{between}x{count}d").pack_into
+        return pack

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from weft import arena
 from weft import pairs as index
 from weft.batch import Batch, Ints
-from weft.pairs import HASHED, TASK_STRIDE, USED, Pairs
+from weft.pairs import HASHED, TASK_STRIDE, Pairs
 
 Array = NDArray[Any]
 State = TypeVar("State", bound=tuple[Any, ...])
@@ -44,7 +45,6 @@ class Sizes(NamedTuple):
 
     task: int
     feature: int
-    pair: int = 0
     support: int = 0
     nonzero: int = 0
 
@@ -66,16 +66,27 @@ def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
     return _replaced(state, grown) if grown else state
 
 
-def sizes_for(state: Any, plan: Plan, tasks: int, features: int, batch: Batch, done: int) -> Sizes:
+def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool) -> State:
+    """The same state with room for the hashed pairs that the next rounds of a batch may open."""
+    named: Any = state
+    if not hasattr(state, "pairs") or not named.pairs.layout[HASHED] or done + 1 >= len(batch.rounds):
+        return state
+    named.pairs.layout[TASK_STRIDE] = 0 if pooled else 1
+    moves = arena.make_room(named.pairs, batch, done, features)
+    if moves is None:
+        return state
+    grown = {name: arena.carry(array, named.pairs, moves) for name, array in _pair_arrays(state, plan).items()}
+    return state if moves.pairs is named.pairs else _replaced(state, grown | {"pairs": moves.pairs})
+
+
+def sizes_for(state: Any, tasks: int, features: int, batch: Batch, done: int) -> Sizes:
     """What the next round of a batch may need: one blank task for unknown names, and its rows kept if need be."""
     sizes = Sizes(tasks + 1, max(features, 1))
     if done + 1 >= len(batch.rounds):
         return sizes
     rows = batch.row[batch.rounds[done] : batch.rounds[done + 1]]
-    nonzeros = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows]))
-    if hasattr(state, "pairs"):
-        sizes = sizes._replace(pair=int(state.pairs.layout[USED]) + nonzeros)
     if hasattr(state, "used"):
+        nonzeros = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows]))
         sizes = sizes._replace(
             support=int(state.used[SUPPORT]) + len(rows) + 1, nonzero=int(state.used[NONZERO]) + nonzeros + 1
         )
@@ -174,20 +185,20 @@ def _reserve_pairs(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
     tasks, features = sizes.task - 1, sizes.feature
     if not is_hashed and (plan.always_dense or tasks * features <= index.DENSE_LIMIT):
         return _reserve_dense(state, plan, sizes.task, features)
-    arrays = _pair_arrays(state, plan)
     if is_hashed:
-        keys, used = state.pairs.keys, int(state.pairs.layout[USED])
-        if sizes.pair <= len(keys):
-            return {}
-        capacity = max(sizes.pair, 2 * len(keys))
-    else:  # the table has become too large: keep the pairs that hold something
-        keys, arrays = _live_pairs(state, plan, *_dense_shape(state, plan))
-        used = len(keys)
-        capacity = max(2 * (used + sizes.pair), 1024)
-    grown: dict[str, Any] = {"pairs": index.hashed(keys, used, capacity)}
+        found = arena.for_tasks(state.pairs, sizes.task)
+        return {} if found is state.pairs else {"pairs": found}
+    # The table has become too large: keep the pairs that hold something.
+    return _hashed(sizes.task, *_live_pairs(state, plan, *_dense_shape(state, plan)))
+
+
+def _hashed(tasks: int, keys: Ints, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Regions that hold these pairs, and their numbers."""
+    found, slots = arena.hashed(keys, tasks)
+    grown: dict[str, Any] = {"pairs": found}
     for name, array in arrays.items():
-        grown[name] = np.zeros((capacity, *array.shape[1:]), array.dtype)
-        grown[name][:used] = array[:used]
+        grown[name] = np.zeros((arena.slots_of(found), *array.shape[1:]), array.dtype)
+        grown[name][slots] = array
     return grown
 
 
@@ -225,10 +236,8 @@ def _live_pairs(state: Any, plan: Plan, tasks: int, features: int) -> tuple[Ints
     """Keys in ascending order and values of the pairs that hold anything but zeros."""
     arrays = _pair_arrays(state, plan)
     if state.pairs.layout[HASHED]:
-        used = int(state.pairs.layout[USED])
-        order = np.argsort(state.pairs.keys[:used], kind="stable")
-        keys = state.pairs.keys[:used][order]
-        arrays = {name: array[:used][order] for name, array in arrays.items()}
+        keys, slots = arena.listing(state.pairs)
+        arrays = {name: array[slots] for name, array in arrays.items()}
         held = _any_nonzero(arrays, len(keys))
         return keys[held], {name: array[held] for name, array in arrays.items()}
     shape = _dense_shape(state, plan)
@@ -253,16 +262,12 @@ def _restore_pairs(blank: Any, plan: Plan, arrays: Mapping[str, Array], tasks: i
     keys = index.pack(arrays["pairs"][:, 0], arrays["pairs"][:, 1])
     if len(np.unique(keys)) != len(keys):
         raise ValueError("the state holds a (task, feature) pair twice")
-    grown = _reserve_pairs(blank, plan, Sizes(tasks + 1, max(features, 1), pair=len(keys)))
-    fresh = blank._replace(**grown)
-    found: Pairs = fresh.pairs
+    grown = _reserve_pairs(blank, plan, Sizes(tasks + 1, max(features, 1)))
+    found: Pairs = grown.get("pairs", blank.pairs)
     if found.layout[HASHED]:
-        capacity = len(found.keys)
-        grown["pairs"] = index.hashed(keys, len(keys), capacity)
-        slots = np.arange(len(keys))
-    else:
-        task, feature = index.unpack(keys)
-        slots = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
+        return _hashed(tasks + 1, keys, {name: arrays[name] for name in _pair_arrays(blank, plan)})
+    task, feature = index.unpack(keys)
+    slots = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
     for name in _pair_arrays(blank, plan):
         grown[name][slots] = arrays[name]
     return grown

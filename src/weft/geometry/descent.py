@@ -10,6 +10,7 @@ from typing import NamedTuple
 from weft.batch import Floats
 from weft.geometry.tuning import best_b, clique_inverse_diagonal, paper_b, radius, theory_eta
 from weft.jit import kernel
+from weft.pairs import BASE, COUNT, HASHED, Pairs, first_slot
 
 CONSTANT, THEORY, ADAPTIVE, LEADER, LEADER_SQRT = range(5)
 """How eta_t is found; the last two are follow-the-leader, where eta_t scales the sum of all gradients."""
@@ -88,18 +89,25 @@ def add_exactly(sums: Floats, at: int, value: float) -> None:
 
 
 @kernel
-def squares_in_any_order(values: Floats) -> float:
-    """The sum of squares, the same bits whatever the order of the values: whole numbers do not round."""
-    top = 0.0
-    for j in range(len(values)):
-        top = max(top, abs(values[j]))
-    if top == 0.0:
-        return 0.0
-    high, low = 0, 0
-    for j in range(len(values)):
-        part = values[j] / top
-        part = part * part * 1073741824.0  # 2^30
-        whole = math.floor(part)
-        high += int(whole)
-        low += int((part - whole) * 1073741824.0)
+def squares_in_any_order(pairs: Pairs, values: Floats) -> float:
+    """The sum of squares over all pairs, the same bits wherever they lie: whole numbers do not round."""
+    layout, _, table = pairs
+    regions, top, high, low = len(table) if layout[HASHED] else 1, 0.0, 0, 0
+    for sweep in range(2):
+        for r in range(regions):
+            first, last = 0, len(values)
+            if layout[HASHED]:  # what is left of a region that has moved does not count
+                first = first_slot(table[r, BASE])
+                last = first + table[r, COUNT]
+            for j in range(first, last):
+                if sweep == 0:
+                    top = max(top, abs(values[j]))
+                else:
+                    part = values[j] / top
+                    part = part * part * 1073741824.0  # 2^30
+                    whole = math.floor(part)
+                    high += int(whole)
+                    low += int((part - whole) * 1073741824.0)
+        if top == 0.0:
+            return 0.0
     return top * top * (high / 1073741824.0 + low / 1152921504606846976.0)

@@ -15,6 +15,7 @@ from weft.pairs import (
     FEATURE_STRIDE,
     HASHED,
     TASK_STRIDE,
+    Keys,
     ask_hashed,
     ask_table,
     find_row,
@@ -25,6 +26,7 @@ from weft.pairs import (
 @inner
 def ask_ahead(
     layout: Ints,
+    keys: Keys,
     table: Ints,
     own: Floats,
     shared: Floats,
@@ -40,7 +42,9 @@ def ask_ahead(
         return
     begin, end = indptr[row[ahead]], indptr[row[ahead] + 1]
     if layout[HASHED]:
-        ask_hashed(table, task[ahead], indices, begin, end)
+        if ahead + AHEAD < len(task):
+            prefetch(table, task[ahead + AHEAD] * table.shape[1])
+        ask_hashed(keys, table, own, task[ahead], indices, begin, end)
     else:
         ask_table(layout, own, task[ahead], indices, begin, end)
     if shared.size > FAR:
@@ -51,6 +55,7 @@ def ask_ahead(
 @inner
 def dot_parts(
     layout: Ints,
+    keys: Keys,
     table: Ints,
     own: Floats,
     shared: Floats,
@@ -65,7 +70,7 @@ def dot_parts(
     """own_task . x, shared_cluster . x and |x|^2; the slots of hashed pairs stay in `slots`."""
     z, m, square, c = 0.0, 0.0, 0.0, np.uint64(cluster)
     if layout[HASHED]:
-        find_row(table, own, task, indices, begin, end, slots)
+        find_row(keys, table, own, task, indices, begin, end, slots)
         for e in range(end - begin):
             value, slot = values[begin + e], slots[e]
             square += value * value
@@ -85,7 +90,7 @@ def dot_parts(
 @inner
 def add_parts(
     layout: Ints,
-    keys: Ints,
+    keys: Keys,
     table: Ints,
     own: Floats,
     shared: Floats,

@@ -139,7 +139,7 @@ def _factor(rule: Rule, state: Sums) -> float:
 def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[float, float]:
     """sum_j A^-1_ij <G_j, x> of example i, and |x|^2."""
     pairs, own, touched, _, relation = state
-    layout, _, table = pairs
+    layout, keys, table = pairs
     task, _, row, indptr, indices, values, _ = batch
     j, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
     total, square = 0.0, 0.0
@@ -153,7 +153,7 @@ def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[flo
         if touched[k] == 0:
             continue
         if layout[HASHED]:
-            find_row(table, own, k, indices, begin, end, slots)
+            find_row(keys, table, own, k, indices, begin, end, slots)
             dot = dot_hashed(own, values, begin, end, slots)[0]
         else:
             dot = dot_table(layout, own, k, indices, values, begin, end)[0]
@@ -266,7 +266,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
             j, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
             touched[j] = 1
             if layout[HASHED]:
-                find_row(table, own, j, indices, begin, end, slots)
+                find_row(keys, table, own, j, indices, begin, end, slots)
                 add_hashed(layout, keys, table, own, j, indices, values, begin, end, step * g[i - lo], slots)
             else:
                 add_table(layout, own, j, indices, values, begin, end, step * g[i - lo])

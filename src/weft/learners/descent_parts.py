@@ -155,9 +155,9 @@ def _remeasure(state: Parts) -> None:
 @kernel
 def _resynchronise(state: Parts) -> None:
     """The four sums, and Q, from the parts themselves."""
-    _, own, shared, sums, _, scalars, _ = state
+    pairs, own, shared, sums, _, scalars, _ = state
     scalars[SINCE] = 0.0
-    scalars[ZZ] = squares_in_any_order(own)
+    scalars[ZZ] = squares_in_any_order(pairs, own)
     scalars[SS] = scalars[SM] = scalars[MM] = 0.0
     for f in range(len(sums)):
         scalars[SS] += sums[f] * sums[f]
@@ -203,7 +203,7 @@ def _factor(rule: Rule, state: Parts) -> float:
 
 
 @kernel
-def _together(batch: Batch, lo: int, hi: int, g: Floats, label: Ints, c: int, total: Floats) -> float:
+def _together(batch: Batch, lo: int, hi: int, g: Floats, label: Ints, c: int | np.int64, total: Floats) -> float:
     """|sum of the gradients g x of a round, of the tasks of cluster c|^2; `total` is scratch, zero again after."""
     task, _, row, indptr, indices, values, _ = batch
     for i in range(lo, hi):
@@ -222,7 +222,7 @@ def _together(batch: Batch, lo: int, hi: int, g: Floats, label: Ints, c: int, to
 @kernel
 def predict(rule: Rule, state: Parts, batch: Batch, scores: Floats) -> None:
     pairs, own, shared, sums, counts, _, clusters = state
-    layout, _, table = pairs
+    layout, keys, table = pairs
     task, _, row, indptr, indices, values, _ = batch
     slots, s = slot_space(pairs, batch), _factor(rule, state)
     for i in range(len(scores)):
@@ -232,7 +232,7 @@ def predict(rule: Rule, state: Parts, batch: Batch, scores: Floats) -> None:
                 scores[i] = 0.0
                 continue
             c = clusters.label[j]
-        z, m, _ = dot_parts(layout, table, own, shared, j, c, indices, values, begin, end, slots)
+        z, m, _ = dot_parts(layout, keys, table, own, shared, j, c, indices, values, begin, end, slots)
         scores[i] = s * (z + m)
         if rule.projection == VARIANCE:  # a task that is not known yet stands at the mean
             zbar = dot_vector(sums, indices, values, begin, end)[0]
@@ -275,9 +275,9 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
                 zs[a] = 0.0
                 ms[a], squares[a] = dot_vector(shared[0], indices, values, begin, end)
             else:
-                ask_ahead(layout, table, own, shared, task, row, indptr, indices, i)
+                ask_ahead(layout, keys, table, own, shared, task, row, indptr, indices, i)
                 zs[a], ms[a], squares[a] = dot_parts(
-                    layout, table, own, shared, j, c, indices, values, begin, end, slots
+                    layout, keys, table, own, shared, j, c, indices, values, begin, end, slots
                 )
             scores[i] = s * (zs[a] + ms[a])
             if projects:
@@ -340,7 +340,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
                 add_vector(shared[c], indices, values, begin, end, shared_step)
             else:
                 if layout[HASHED] and hi - lo > 1:
-                    find_row(table, own, j, indices, begin, end, slots)
+                    find_row(keys, table, own, j, indices, begin, end, slots)
                 add_parts(
                     layout, keys, table, own, shared, j, c, indices, values, begin, end, own_step, shared_step, slots
                 )

@@ -86,7 +86,7 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             dot_rows(pairs, W, hyper.pooled, batch, lo, hi, scores)
         for i in range(lo, hi):
-            s, n2 = score_example(layout, table, W, hyper.pooled, task, row, indptr, indices, values, i, slots)
+            s, n2 = score_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, slots)
             if hi - lo == 1:
                 scores[i] = s
             y = label[i]

@@ -120,7 +120,7 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
             if hyper.loss == UNICLASS:
                 scores[i] = _distance(W, width, task[i], indices, values, begin, end)
             elif hashed:
-                find_row(table, W, task[i], indices, begin, end, slots)
+                find_row(keys, table, W, task[i], indices, begin, end, slots)
                 scores[i], square = dot_hashed(W, values, begin, end, slots)
             elif not shared:
                 scores[i], square = dot_table(layout, W, task[i], indices, values, begin, end)
@@ -155,7 +155,7 @@ def learn(hyper: "Hyper", state: Weights, batch: Batch, start: int, scores: Floa
                 steps[i - lo] = step
             elif hashed:
                 if hi - lo > 1:
-                    find_row(table, W, task[i], indices, begin, end, slots)
+                    find_row(keys, table, W, task[i], indices, begin, end, slots)
                 add_hashed(layout, keys, table, W, task[i], indices, values, begin, end, step, slots)
             else:
                 add_table(layout, W, task[i], indices, values, begin, end, step)
