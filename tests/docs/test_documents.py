@@ -74,7 +74,7 @@ def imported(path):
 @pytest.mark.parametrize("entry", weft.catalogue(), ids=lambda entry: entry.name)
 def test_every_learner_and_parameter(entry):
     assert f"| `{entry.name}` |" in read("README.md")
-    section = read("docs/learners.md").split(f"\n## `{entry.name}`\n")[1].split("\n## ")[0]
+    section = read("docs/learners.md").split(f"\n## `{entry.name}`\n")[1].split("\n## ")[0].replace("\\|", "|")
     assert entry.summary in section
     assert entry.paper in section
     for parameter in entry.parameters:
