@@ -15,11 +15,21 @@ Made from `weft.catalogue()` by `docs/make_learners.py`; do not edit it by hand.
 
 `weft.Model(name, **parameters)` builds a learner by its name; every learner can be built by its name alone. On the
 command line, `--learner NAME --set LETTER=VALUE`. A wrong name, letter, type or range is refused with what is
-allowed. `tasks=` (names, or a number) declares tasks up front; with any learner here they may also appear as they come.
+allowed. `tasks=` and `features=` (names, or a number) declare tasks and features up front; with any learner here they
+may also appear as they come, except on a graph that names its tasks.
 
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
-[shared-loss.md](shared-loss.md).
+[shared-loss.md](shared-loss.md); what the mirror-descent learners do, and how to choose rates, b and a graph, in
+[mirror-descent.md](mirror-descent.md).
+
+{contents}
 """
+
+FAMILIES = {
+    "A model per task": ("perceptron", "pa"),
+    "Shared loss": ("finite-horizon", "infinite-horizon", "implicit"),
+    "Mirror descent: shared steps": ("mt-ogd", "mt-pnorm", "mt-eg", "mt-ftrl", "hedge-mt-ogd", "hedge-mt-eg"),
+}
 
 NOTES = {
     "perceptron": "Classifies. The tallied loss is the hinge loss, so that figures compare with other learners'.",
@@ -32,6 +42,19 @@ NOTES = {
     "the first round with a row that is not zero, with that round's longest row if `R` is not given either; then kept.",
     "implicit": "`tau = argmax { sum_j 2 tau_j l_j - tau_j^2 n_j^2 : tau >= 0, ||tau||* <= C }`. Without `C`: "
     "1/(sqrt(T) R^2) if both `T` and `R` are given, else as `infinite-horizon`.",
+    "mt-ogd": "`x_k -= eta_t A^-1_ki g` for every task k at an event of task i, then a projection. By its name alone: "
+    "adaptive steps with D = 1 and sigma = 0.3, b the number of tasks, no projection.",
+    "mt-pnorm": "`theta_k -= eta_t A^{-1/2}_ki g`; models are mixed from the images of the theta_k under the p-norm's "
+    "link. By its name alone: p = 1.5, adaptive steps with D = 1 and sigma = 0.3, b the number of tasks.",
+    "mt-eg": "`theta_k -= eta_t A^{-1/2}_ki g`; models are mixed from the softmax of the theta_k. By its name alone: "
+    "sigma = 0.3, so that b = 10.1, and in round t the rate for T = t. At least two features are needed: declare them "
+    "with `features=`.",
+    "mt-ftrl": "`x = -eta_t A^-1 sum of g`, or mixed softmaxes of the sums. By its name alone: euclidean, rates of "
+    "1/sqrt(t), b the number of tasks. With a constant rate it is `mt-ogd` without projection, and `mt-eg`.",
+    "hedge-mt-ogd": "Every expert is an `mt-ogd` with every task in the ball of radius D, b = N (0 at variance 1), and "
+    "adaptive steps, or with `T` and `L` those of theory; their weights fall with `exp(-eta_h losses)`.",
+    "hedge-mt-eg": "Every expert is an `mt-eg` with b = (1 - variance)/variance. At least two features are needed: "
+    "declare them with `features=`.",
 }
 
 KERNEL = {
@@ -54,6 +77,13 @@ These need no learner of their own. Asking for one is answered with what it is.
 `"l1"`, `"l2"`, `"l1.5"`, `"linf"` (p-norms, p >= 1); `"3-max"`, `"2.5-max"` (sum of the r largest, r >= 1);
 `"k(1,inf,2.5)"` (p1, p2 >= 1, alpha > 0); or an object of `weft.geometry.norms`: `Lp(p)`, `RMax(r)`,
 `Interpolation(p1, p2, alpha)`.
+
+## Graphs
+
+`"complete"`, `"none"` (both grow with new tasks); edges, `[("ann", "bob"), ("bob", "eve", 2.0)]`; cliques,
+`[["ann", "bob"], ["eve"]]`; a pair (weight matrix, names); or a dict with `"edges"`, `"cliques"`, `"weights"`,
+`"matrix"` or `"entries"`: [all forms](mirror-descent.md#graphs). In JSON, and so on the command line, a list of lists
+is cliques, and edges need the dict.
 
 ## Kernels
 
@@ -84,7 +114,11 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def page() -> str:
     """The whole file."""
-    parts = [HEAD]
+    assert [name for names in FAMILIES.values() for name in names] == list(LEARNERS), "every learner needs a family"
+    contents = [
+        f"- {family}: " + ", ".join(f"[`{name}`](#{name})" for name in names) for family, names in FAMILIES.items()
+    ]
+    parts = [HEAD.format(contents="\n".join(contents))]
     for entry in weft.catalogue():
         rows = [(f"`{p.name}`", default(p.default), p.allowed, p.doc) for p in entry.parameters]
         parts.append(f"## `{entry.name}`\n\n{entry.summary} ({entry.paper})\n\n{NOTES[entry.name]}\n")

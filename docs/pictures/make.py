@@ -2,16 +2,20 @@
 
     learning-curves.svg  the three learners of `weft demo` on its stream, averaged over 20 seeds
     separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
+    own-and-shared.svg   the models of mt-ogd as a shared part and parts of their own, and how b divides a step
+    task-variance.svg    the figures of examples/task_variance.py
 
 Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody
 needs the colours.
 """
 
+import importlib.util
+import math
 import sys
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +29,7 @@ STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #59636e; } .title { font-weight: 600; fill: #454c54; }
 .frame { stroke: #818b98; stroke-width: 1; fill: none; } .grid { stroke: #818b98; stroke-opacity: .3; }
 .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; } .dash { stroke-dasharray: 7 4; }
+.bar { fill: none; stroke-width: 13; }
 .a { stroke: #0969da; } .b { stroke: #bc4c00; } .c { stroke: #1a7f37; } .d { stroke: #6e7781; }
 text.a { fill: #0969da; } text.b { fill: #bc4c00; } text.c { fill: #1a7f37; } text.d { fill: #6e7781; }
 text.a, text.b, text.c, text.d { stroke: none; font-weight: 600; }
@@ -46,24 +51,27 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One drawing: title, what x and y are, lines, the ends of the y axis, how its figures are written."""
+    """One drawing: title, what x is, lines, the upper end of the y axis, how figures of y and of x are written."""
 
     title: str
     x_name: str
     lines: list[Line]
     top: float
     figure: Callable[[float], str]
+    x_figure: str = ",.0f"
 
 
 def draw(panels: list[Panel], width: int = 430, height: int = 300, labels: int = 110) -> str:
     """Panels side by side, with room for the names of the lines at the right of each."""
-    parts = []
-    for at, panel in enumerate(panels):
-        parts.append(f'<g transform="translate({at * width} 0)">{_panel(panel, width - labels, height, labels)}</g>')
-    size = f'width="{width * len(panels)}" height="{height}" viewBox="0 0 {width * len(panels)} {height}"'
-    names = "; ".join(escape(panel.title) for panel in panels)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{names}</title><style>{STYLE}</style>'
-    return head + "\n" + "\n".join(parts) + "\n</svg>\n"
+    drawn = [_panel(panel, width - labels, height, labels) for panel in panels]
+    return _side_by_side("; ".join(panel.title for panel in panels), drawn, width, height)
+
+
+def _side_by_side(title: str, drawings: list[str], width: int, height: int) -> str:
+    parts = [f'<g transform="translate({at * width} 0)">{drawing}</g>' for at, drawing in enumerate(drawings)]
+    size = f'width="{width * len(drawings)}" height="{height}" viewBox="0 0 {width * len(drawings)} {height}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{escape(title)}</title>'
+    return head + f"<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
 
 
 def _panel(panel: Panel, right: int, height: int, labels: int) -> str:
@@ -84,7 +92,7 @@ def _panel(panel: Panel, right: int, height: int, labels: int) -> str:
         out.append(f'<text x="{left - 8}" y="{up(y) + 4:.1f}" text-anchor="end">{panel.figure(y)}</text>')
     out.append(f'<path class="frame" d="M{left} {top}V{bottom}H{right}"/>')
     for x, anchor in ((0.0, "start"), (most, "end")):
-        out.append(f'<text x="{across(x):.1f}" y="{bottom + 18}" text-anchor="{anchor}">{x:,.0f}</text>')
+        out.append(f'<text x="{across(x):.1f}" y="{bottom + 18}" text-anchor="{anchor}">{x:{panel.x_figure}}</text>')
     out.append(f'<text x="{(left + right) / 2}" y="{bottom + 34}" text-anchor="middle">{escape(panel.x_name)}</text>')
     for line, place in zip(panel.lines, _apart([up(float(line.y[-1])) for line in panel.lines]), strict=True):
         points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(line.x, line.y, strict=True))
@@ -183,7 +191,117 @@ def separation(k: int = 8, C: float = 2.0**-5, cycles: int = 1000) -> str:
     return draw([panel], width=600, labels=150)
 
 
-PICTURES = {"learning-curves.svg": learning_curves, "separation.svg": separation}
+# --- own and shared parts --------------------------------------------------------------------------------------------
+
+NAMES = ("ann", "bob", "eve", "joe")
+
+
+def own_and_shared() -> str:
+    """Models of two features as the sum of two parts; and who moves how far at one event, for several b."""
+    return _side_by_side("own and shared parts; how b divides a step", [_sums_of_parts(), _divided_steps()], 430, 300)
+
+
+def _parts(model: weft.Model) -> tuple[np.ndarray, np.ndarray]:
+    learner: Any = model.learner
+    return learner.parts(model.state, len(model.tasks), len(model.features))
+
+
+def _sums_of_parts(left: int = 40, bottom: int = 262, scale: float = 200.0) -> str:
+    """mt-ogd after 200 events of four tasks: the shared part from 0, and from its end the own part of every task."""
+    truth = np.array([[1.0, 0.95], [1.2, 0.7], [1.05, 0.45], [0.7, 0.6]])
+    rng = np.random.default_rng(2)
+    model = weft.Model("mt-ogd", b=4.0, eta=0.4, loss="square", tasks=NAMES)
+    for event in range(200):
+        x = rng.normal(size=2)
+        model.learn_one({"first": x[0], "second": x[1]}, float(x @ truth[event % 4]), NAMES[event % 4])
+    own, shared = _parts(model)
+    out = ['<text class="title" x="40" y="20">models = shared part + own parts</text>']
+    out.append(f'<path class="frame" d="M{left} 40V{bottom}H330"/>')
+    out.append(f'<text x="{left + 6}" y="50">second weight</text>')
+    out.append(f'<text x="330" y="{bottom + 18}" text-anchor="end">first weight</text>')
+    tip = _place(shared[0], left, bottom, scale)
+    out.append(_arrow((float(left), float(bottom)), tip, GREEN))
+    middle = ((left + tip[0]) / 2, (bottom + tip[1]) / 2)
+    out.append(f'<text class="{GREEN}" x="{middle[0] + 10:.1f}" y="{middle[1] + 14:.1f}">shared by all</text>')
+    for name, model_weights in zip(NAMES, own + shared, strict=True):
+        end = _place(model_weights, left, bottom, scale)
+        side = "start" if end[0] >= tip[0] else "end"
+        out.append(_arrow(tip, end, BLUE))
+        out.append(
+            f'<text class="{BLUE}" x="{end[0] + (6 if side == "start" else -6):.1f}" y="{end[1] + 4:.1f}" '
+            f'text-anchor="{side}">{name}</text>'
+        )
+    return "\n".join(out)
+
+
+def _place(weights: np.ndarray, left: int, bottom: int, scale: float) -> tuple[float, float]:
+    return left + scale * float(weights[0]), bottom - scale * float(weights[1])
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float], colour: str) -> str:
+    angle = math.atan2(end[1] - start[1], end[0] - start[0])
+    tips = [(end[0] - 8 * math.cos(angle + turn), end[1] - 8 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (start, end, tips[0], end, tips[1]))
+    return f'<polyline class="line {colour}" points="{points}"/>'
+
+
+def _divided_steps(left: int = 44, width: int = 92, longest: float = 78.0) -> str:
+    """From zero, one event of ann: every task's own and shared part, as parts of the step that ann alone would make."""
+    out = ['<text class="title" x="0" y="20">who moves how far when ann learns</text>']
+    for at, b in enumerate((0.0, 1.0, 4.0, math.inf)):
+        x = left + at * width
+        model = weft.Model("mt-ogd", b=b, eta=0.5, loss="square", tasks=NAMES)
+        model.learn_one({"first": 1.0}, 1.0, "ann")
+        own, shared = _parts(model)
+        out.append(f'<text x="{x}" y="52">b = {"inf" if math.isinf(b) else f"{b:g}"}</text>')
+        out.append(f'<path class="frame" d="M{x} 62V206"/>')
+        for row, name in enumerate(NAMES):
+            y, a, c = 80 + 36 * row, longest * float(own[row, 0]), longest * float(shared[row, 0])
+            if at == 0:
+                out.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{name}</text>')
+            if c > 0:
+                out.append(f'<path class="bar {GREEN}" d="M{x} {y}h{c:.1f}"/>')
+            if a > 0:
+                out.append(f'<path class="bar {BLUE}" d="M{x + c:.1f} {y}h{a:.1f}"/>')
+    out.append(f'<path class="bar {GREEN}" d="M{left} 232h20"/><text x="{left + 28}" y="236">shared part</text>')
+    out.append(f'<path class="bar {BLUE}" d="M{left + 140} 232h20"/><text x="{left + 168}" y="236">own part</text>')
+    out.append(f'<text x="{left}" y="266">b = 0: every task alone; b = inf: one model for all</text>')
+    return "\n".join(out)
+
+
+# --- task variance ---------------------------------------------------------------------------------------------------
+
+
+def task_variance() -> str:
+    """Regret by the variance of the tasks, with rates by theory and with adaptive ones."""
+    spec = importlib.util.spec_from_file_location("task_variance", ROOT / "examples" / "task_variance.py")
+    assert spec is not None
+    assert spec.loader is not None
+    example: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    x = np.array(example.VARIANCES)
+    table = [example.regrets(variance) for variance in example.VARIANCES]
+    lines = {"IT": ("independent", BLUE), "ST": ("one model", ORANGE), "MT best": ("multitask", GREEN)}
+
+    def panel(rate: str, title: str, **further: tuple[str, str]) -> Panel:
+        curves = [
+            Line(label, colour, x, np.array([row[f"{rate} {name}"] for row in table]), name == "Hedge")
+            for name, (label, colour) in {**lines, **further}.items()
+        ]
+        return Panel(title, "variance of the tasks", curves, 250.0, lambda y: f"{y:.0f}", "g")
+
+    return draw(
+        [panel("theory", "regret, rates by theory"), panel("adaptive", "regret, adaptive rates", Hedge=("Hedge", GREY))]
+    )
+
+
+ROOT = Path(__file__).parents[2]
+PICTURES = {
+    "learning-curves.svg": learning_curves,
+    "separation.svg": separation,
+    "own-and-shared.svg": own_and_shared,
+    "task-variance.svg": task_variance,
+}
 
 
 def main(folder: Path) -> None:

@@ -46,7 +46,8 @@ class Descent:
 
     b: float | None = parameter(
         None,
-        "how strongly all tasks are tied together: 0 not at all, inf one model; None: the number of tasks",
+        "how strongly all tasks are tied together: 0 not at all, inf one model; None: by rule, from the number of "
+        "tasks or sigma",
         Real(at_least=0, infinite=True, optional=True),
     )
     graph: Graph | None = parameter(
