@@ -16,7 +16,7 @@ feature         total       own    shared
   offer        +0.750    +0.000    +0.750
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -134,6 +134,8 @@ def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints
 
 def weights_of(learner: Learner, state: Any, slot: int, tasks: int, features: int) -> Array:
     """(3, features): the own, the shared and the neighbours' weights of one task, without those of the others."""
+    if getattr(learner, "prepares", False):
+        state = cast(Any, learner).prepare(state, np.array([slot]))
     weights, width = np.zeros((3, features)), max(1, AT_ONCE // max(tasks, 1))
     for first in range(0, features, width):
         here = np.arange(first, min(first + width, features))

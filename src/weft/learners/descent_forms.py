@@ -135,10 +135,23 @@ class MirrorForm:
         descent_mirror.admit(self.hyper, state, features)
 
     def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
-        return descent_mirror.both_parts(self.hyper, state, tasks, features)
+        own, shared = descent_mirror.both_parts(self.hyper, state, tasks, features)
+        alone = self._alone(state)
+        return (own, shared) if alone is None else (alone[:, None] * own, shared + (1.0 - alone[:, None]) * own)
 
     def explain(self, state: Any, slot: int, indices: Ints) -> Shares:
-        return descent_shares.on_mirror(self.hyper, state, slot, indices)
+        found, alone = descent_shares.on_mirror(self.hyper, state, slot, indices), self._alone(state)
+        if alone is None or slot >= len(alone):
+            return found
+        others = (1.0 - alone[slot]) * found.own + found.neighbours.sum(axis=0)
+        return descent_shares.two(alone[slot] * found.own, others)
+
+    def _alone(self, state: Any) -> Array | None:
+        """On disjoint cliques A^{-1/2}_ii = own + shared, of which `own` is the task's: own / (own + shared)."""
+        if self.named is None or not isinstance(self.named.matrix, CliqueBlocks):
+            return None
+        own, shared = self.named.matrix.coefficients(-0.5)
+        return np.asarray((own / (own + shared))[self.named.matrix.components[state.order]])
 
     def distances(self, state: Any, tasks: int, features: int) -> Distances:
         return descent_distances.of_tables(*self.parts(state, tasks, features), _mean_of(self.named, state, tasks))

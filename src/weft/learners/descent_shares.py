@@ -6,7 +6,7 @@ nothing else, so that an event of a model with many tasks and features is explai
     parts on cliques        own s z_i, shared s m of the clique; with bounded variance own s (z_i - zbar), shared M
     graphs                  own s A^-1_ii G_i, neighbour j adds s A^-1_ij G_j
     tables of models        own x_i - xbar, shared xbar
-    mirror maps             own A^{-1/2}_ii y_i without its share in the sum, shared that of sum y; on graphs as above
+    mirror maps             with A^{-1/2} = own I + shared 11^T, own y_i and shared sum y; on graphs A^{-1/2}_ij y_j
 
 A task that is not known is explained as the newcomer that it would be: it has no part of its own.
 """

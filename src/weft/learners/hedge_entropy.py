@@ -46,8 +46,9 @@ def plan(K: int) -> Plan:
 def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
     one, K = descent_mirror.blank(tasks), len(sigmas)
+    tables: list[Any] = [np.repeat(array[None], K, axis=0) for array in one[:6]]
     rest: tuple[Any, ...] = (np.zeros(K), np.zeros(1, np.int64), np.ascontiguousarray(sigmas), one.root, one.order)
-    return Experts(*(np.repeat(array[None], K, axis=0) for array in one[:6]), *rest)
+    return Experts(*tables, *rest)
 
 
 @kernel
