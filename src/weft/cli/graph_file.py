@@ -1,8 +1,8 @@
 """A graph of tasks from a file: CSV with one edge per line, or JSON as `weft.geometry.graphs` reads it.
 
-A line of CSV has two tasks, and perhaps a weight; a task alone on its line has no neighbours. Names are as in a CSV file
-of events: `7` is the whole number 7, `007` is text. The first line is a header if it says so: its third cell is `weight`,
-or its first two are `task,task`, `task,neighbour`, `from,to` or `source,target`. Anything else is an edge.
+A line of CSV has two tasks, and perhaps a weight; a task alone on its line has no neighbours. Names are as in a CSV
+file of events: `7` is the whole number 7, `007` is text. The first line is a header if it says so: its third cell is
+`weight`, or its first two are `task,task`, `task,neighbour`, `from,to` or `source,target`. Anything else is an edge.
 """
 
 import csv

@@ -48,7 +48,7 @@ _PYTHON = {"None": None, "True": True, "False": False}
 
 
 def parse_value(text: str) -> Any:
-    """JSON if it is JSON (0.5, true, null, [0, 1], {"name": "poly"}), None, True or False, else the text (3-max, inf)."""
+    """JSON if it is JSON (0.5, true, [0, 1], {"name": "poly"}), None, True or False, else the text (3-max, inf)."""
     try:
         return json.loads(text)
     except ValueError:
