@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
+from weft.batch import Floats, Ints
 from weft.state import Array, Plan
 
 Target = Literal["binary", "real", "point"]
@@ -44,12 +45,42 @@ class Kernels(NamedTuple):
     learn_one: Callable[..., int]
 
 
+class Shares(NamedTuple):
+    """Where a task's weights come from, for some features: own + shared + the sum of neighbours are its weights.
+
+    `own` and `shared` have an entry per feature; `neighbours` has a row per task of `slots`, on graphs between named
+    tasks alone.
+    """
+
+    own: Floats
+    shared: Floats
+    slots: Ints
+    neighbours: Array
+
+    def scaled(self, factor: float) -> "Shares":
+        """All weights times a factor."""
+        return Shares(factor * self.own, factor * self.shared, self.slots, factor * self.neighbours)
+
+
+class Distances(NamedTuple):
+    """Per task: the lengths of its own and its shared part, and how far its model is from its neighbours'.
+
+    `apart` is |x_i - xbar| / |xbar|, with xbar the mean of the tasks that i is tied to; NaN if there are none, or if
+    their mean is zero.
+    """
+
+    own: Floats
+    shared: Floats
+    apart: Floats
+
+
 class Learner(Protocol):
     """Hyper-parameters with a rule. All that changes is in the state, a NamedTuple of arrays.
 
     What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
     rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
-    `support`, `explain`, `trace`.
+    `support`, `trace`, `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a task that is not known) and
+    `distances(state, tasks, features) -> Distances`.
     """
 
     name: ClassVar[str]

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft import state as states
 from weft.batch import Batch, Floats, Ints
+from weft.explanation import Explanation, explain
 from weft.learner import Learner, trace_columns
 from weft.learners.catalogue import build
 from weft.names import Name, Names, declared, plain
@@ -153,6 +154,11 @@ class Model:
         learner: Any = self.learner
         return learner.prepare(state, tasks) if getattr(learner, "prepares", False) else state
 
+    def _prepare(self, tasks: Ints) -> None:
+        prepared = self._prepared(self.state, tasks)
+        if prepared is not self.state:
+            self.state, self._single = prepared, None
+
     def _remark(self) -> None:
         """Tell the user, once, if the stream broke what the learner's guarantees assume."""
         remark = cast(Any, self.learner).remark(self.state)
@@ -171,7 +177,7 @@ class Model:
         stream = X if isinstance(X, Stream) else Stream(X, None, task)
         batch = self.vocabulary.read(stream)
         scores = np.empty(len(stream))
-        self.state = self._prepared(self.state, batch.task)
+        self._prepare(batch.task)
         self.learner.kernels.predict(self.learner.hyper, self.state, batch, scores)
         return scores
 
@@ -179,6 +185,17 @@ class Model:
         """Labels -1 or +1 for classification, values for regression; nothing is learned."""
         scores = self.score(X, task)
         return np.where(scores >= 0.0, 1, -1) if self.learner.target == "binary" else scores
+
+    def explain(self, x: Any, task: Name, *, per_feature: bool = False) -> Explanation:
+        """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
+
+        The parts add up to the score (`weft.explanation`). An unknown task is explained as the newcomer that it would
+        be; unknown features are ignored. `x` as in `learn_one`.
+        """
+        stream = Stream(as_table(x), None, [task])
+        batch = self.vocabulary.read(stream)
+        self._prepare(batch.task)
+        return explain(self.learner, self.state, self.vocabulary, batch, stream.task_names[0], per_feature)
 
     # --- single events ---
 
@@ -218,8 +235,9 @@ class Model:
                 status = single.predict(single.handle, slot, count)
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
-                found: float = single.score[0]
-                return found
+                if status == -1:
+                    found: float = single.score[0]
+                    return found
         return float(self.score(as_table(x), [task])[0])
 
     def _make_single(self) -> Single:

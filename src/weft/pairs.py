@@ -352,3 +352,23 @@ def pack(tasks: Ints, features: Ints) -> Ints:
 def unpack(keys: Ints) -> tuple[Ints, Ints]:
     """Tasks and features of keys."""
     return keys >> _FEATURE_BITS, keys & ((1 << _FEATURE_BITS) - 1)
+
+
+# --- one row, for looking at -----------------------------------------------------------------------------------------
+
+
+@kernel
+def read_row(pairs: Pairs, weights: Floats, task: int, indices: Ints) -> Floats:
+    """The weights of a task for these features; 0 where a pair was never opened."""
+    layout, n = pairs.layout, len(indices)
+    found = np.zeros(n)
+    if layout[HASHED]:
+        slots = np.empty(n, np.int64)
+        find_row(pairs.keys, pairs.table, weights, task, indices, 0, n, slots)
+        for e in range(n):
+            if slots[e] >= 0:
+                found[e] = weights[slots[e]]
+    else:
+        for e in range(n):
+            found[e] = weights[task * layout[TASK_STRIDE] + indices[e] * layout[FEATURE_STRIDE]]
+    return found

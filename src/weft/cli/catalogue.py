@@ -1,5 +1,6 @@
 """`weft catalogue`: the learners and their parameters."""
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +50,7 @@ def _text_table(*columns: str) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for at, column in enumerate(columns):
-        table.add_column(column, no_wrap=at == 0)
+        table.add_column(column, no_wrap=at == 0, overflow="fold")
     return table
 
 
@@ -71,14 +72,19 @@ def _print_one(entry: "Entry") -> None:
     screen.print(f"{entry.name}: {entry.summary}\n{entry.paper}")
     table = _text_table("letter", "default", "must be", "meaning")
     for p in entry.parameters:
-        table.add_row(p.name, str(p.default), p.allowed, p.doc)
+        default = _default(p.default) if isinstance(p.default, tuple) else str(p.default)
+        table.add_row(p.name, default, p.allowed, p.doc)
     if entry.parameters:
         screen.print(table)
     else:
         screen.print("\nIt has no parameters.\n")
     for line in entry.known_as:
         screen.print(line, soft_wrap=True)
-    settings = " ".join(f"--set {p.name}={_default(p.default)}" for p in entry.parameters if p.default is not None)
+    if any(p.name == "graph" for p in entry.parameters):
+        screen.print("A graph from a file: --graph FILE, see weft learn --help", soft_wrap=True)
+    settings = " ".join(
+        f"--set {shlex.quote(f'{p.name}={_default(p.default)}')}" for p in entry.parameters if p.default is not None
+    )
     screen.print(f"Use it: weft learn FILE --model MODEL --learner {entry.name} {settings}".rstrip(), soft_wrap=True)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example, find_task, json_option, program, show_name
+from weft.cli.options import example, find_task, json_option, program, show_name, show_value
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
 
 if TYPE_CHECKING:
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 LARGEST_MATRIX = 20_000_000
 """Matrices beyond so many entries are not made just to be looked at."""
+
+MOST_LONERS = 10
+"""So many tasks are shown with their distances, unless all are asked for."""
 
 
 @click.command(
@@ -25,8 +28,9 @@ LARGEST_MATRIX = 20_000_000
 def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_json: bool) -> None:
     """Show what MODEL holds: its learner, its tasks, how well it did and how tasks are related.
 
-    With --task, the features that weigh most for that task: a positive weight speaks for the label +1, a
-    negative one for -1.
+    Of a learner whose models have an own and a shared part it also shows how far every task is from the
+    others, the loners first. With --task, the features that weigh most for that task: a positive weight
+    speaks for the label +1, a negative one for -1.
     """
     from weft.model import load
 
@@ -36,7 +40,9 @@ def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_jso
     if name is not None:
         facts["task"] = {"name": name, **model.tally[name], "weights": _heaviest(model, name, top)}
     if as_json:
-        print_json({**facts, "tasks": model.tally.rows()} if name is None else facts)
+        if name is None:
+            facts |= {"tasks": model.tally.rows(), "distances": _distances(model)}
+        print_json(facts)
     else:
         _print(model, facts, name, all_tasks)
 
@@ -95,25 +101,49 @@ def _relations(model: "Model") -> dict[str, Any]:
     return {"summary": f"between {others.min():.4g} and {others.max():.4g}", "strongest": pairs}
 
 
-def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | None:
-    """The features with the largest weights of a task; None if there are no weights."""
+def _distances(model: "Model") -> list[dict[str, Any]] | None:
+    """How far every task is from the tasks that it is tied to, the farthest first; None where nothing is shared."""
     import numpy as np
 
-    slot, features = model.vocabulary.tasks.find(task), model.features
-    if len(model.tasks) * len(features) > LARGEST_MATRIX:
+    measure, n = getattr(model.learner, "distances", None), len(model.tasks)
+    if measure is None or n == 0:
         return None
+    found = measure(model.state, n, len(model.features))
+    order = np.argsort(-np.nan_to_num(found.apart, nan=-1.0), kind="stable").tolist()
+    return [
+        {"task": model.tasks[i], "own": float(found.own[i]), "shared": float(found.shared[i]),
+         "distance": float(found.apart[i])}
+        for i in order
+    ]  # fmt: skip
+
+
+def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | None:
+    """The features with the largest weights of a task, in parts if it has some; None if there are no weights."""
+    import numpy as np
+
+    from weft.explanation import weights_of
+
+    slot, features = model.vocabulary.tasks.find(task), model.features
     try:
-        row = np.asarray(model.weights()[slot])
+        own, shared, neighbours = weights_of(model.learner, model.state, slot, len(model.tasks), len(features))
     except ValueError:
-        return None  # a kernel learner
-    order = np.argsort(-np.abs(row), kind="stable")[:top]
-    return [{"feature": features[i], "weight": float(row[i])} for i in order.tolist() if row[i] != 0.0]
+        return None  # a kernel learner, or one that predicts points
+    others = shared + neighbours
+    largest = np.maximum(np.abs(own), np.abs(others))
+    order = [i for i in np.argsort(-largest, kind="stable")[:top].tolist() if largest[i] != 0.0]
+    parts = hasattr(model.learner, "distances")
+    return [
+        {"feature": features[i], "weight": float(own[i] + others[i])}
+        | ({"own": float(own[i]), "shared": float(others[i])} if parts else {})
+        for i in order
+    ]
 
 
 def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) -> None:
     screen = console()
     learner = facts["learner"]
-    settings = ", ".join(f"{letter}={value}" for letter, value in learner["parameters"].items())
+    given = {letter: value for letter, value in learner["parameters"].items() if value is not None}
+    settings = ", ".join(f"{letter}={show_value(value)}" for letter, value in given.items())
     counts = facts["counts"]
     table = new_table("", "")
     table.show_header = False
@@ -132,6 +162,7 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     screen.print(table)
     if task is None:
         screen.print(tally_table(model.tally, all_tasks, title="Predictions before learning"))
+        _print_distances(screen, _distances(model), all_tasks)
         if model.tasks:
             screen.print(
                 f"One task: {program()} inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True
@@ -157,10 +188,49 @@ def _print_task(screen: Any, facts: dict[str, Any], binary: bool) -> None:
     if not facts["weights"]:
         screen.print("All its weights are zero.")
         return
+    if "own" in facts["weights"][0]:
+        _print_parts(screen, facts["weights"])
+        return
     table = new_table("feature", "weight", "", title="Heaviest features")
     table.columns[2].justify = "left"
     largest = abs(facts["weights"][0]["weight"])
     for item in facts["weights"]:
-        bar = ("+" if item["weight"] > 0 else "-") * max(1, round(30 * abs(item["weight"]) / largest))
-        table.add_row(show_name(item["feature"]), f"{item['weight']:+.4f}", bar)
+        table.add_row(show_name(item["feature"]), f"{item['weight']:+.4f}", _bar(item["weight"], largest, 30))
+    screen.print(table)
+
+
+def _bar(weight: float, largest: float, width: int) -> str:
+    return ("+" if weight > 0 else "-") * max(weight != 0.0, round(width * abs(weight) / largest))
+
+
+def _print_parts(screen: Any, weights: list[dict[str, Any]]) -> None:
+    """Own and shared weights side by side, with bars of one scale."""
+    table = new_table("feature", "weight", "own", "", "shared", "", title="Heaviest features: own + shared = weight")
+    largest = max(abs(item[part]) for item in weights for part in ("own", "shared"))
+    for column in (3, 5):
+        table.columns[column].justify = "left"
+    for item in weights:
+        cells = [f"{item['weight']:+.4f}"]
+        for part in ("own", "shared"):
+            cells += [f"{item[part]:+.4f}", _bar(item[part], largest, 15)]
+        table.add_row(show_name(item["feature"]), *cells)
+    screen.print(table)
+
+
+def _print_distances(screen: Any, rows: list[dict[str, Any]] | None, all_tasks: bool) -> None:
+    """The loners first, the rest in a line."""
+    if not rows or len(rows) < 2:
+        return
+    shown = rows if all_tasks or len(rows) <= MOST_LONERS + 1 else rows[:MOST_LONERS]
+    table = new_table("task", "|own|", "|shared|", "distance", "", title="How far tasks are from their neighbours")
+    table.columns[4].justify = "left"
+    largest = max((row["distance"] for row in rows if row["distance"] == row["distance"]), default=0.0)
+    for row in shown:
+        known = row["distance"] == row["distance"] and largest > 0.0
+        bar = "*" * round(20 * row["distance"] / largest) if known else ""
+        table.add_row(show_name(row["task"]), number(row["own"]), number(row["shared"]), number(row["distance"]), bar)
+    rest = rows[len(shown) :]
+    if rest:
+        words = f"{len(rest):,} closer tasks"
+        table.add_row(words, "", "", f"<= {number(rest[0]['distance'])}", "--all-tasks lists them", style="dim")
     screen.print(table)

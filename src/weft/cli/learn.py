@@ -41,6 +41,12 @@ _MOST_SKIPPED = 10
     metavar="LETTER=VALUE",
     help="A parameter of the learner, such as C=0.5; may be repeated.",
 )
+@click.option(
+    "--graph",
+    metavar="FILE",
+    help="Which tasks teach each other, for learners such as mt-ogd: a CSV file with two tasks and perhaps a weight "
+    "per line, a JSON file, or the words complete or none.",
+)
 @click.option("--tasks", metavar="N|NAMES", help="Declare the tasks of a new model: a number, or names with commas.")
 @file_options
 @click.option(
@@ -59,6 +65,7 @@ def command(
     model_path: str,
     learner: str | None,
     settings: tuple[str, ...],
+    graph: str | None,
     tasks: str | None,
     format_: str | None,
     task_column: str,
@@ -86,6 +93,8 @@ def command(
     began = time.perf_counter()
     path = Path(model_path)
     format_of(file, format_)
+    if graph is not None:
+        settings = (*settings, f"graph={graph}")
     model, new = open_or_create(path, learner, parse_settings(settings), parse_tasks(tasks), DEFAULT_LEARNER)
     state = progress_of(path, new, restart, keep_position)
     start = None if restart or file == "-" else state.sources.get(source_key(file))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from weft.cli.options import show_value
 from weft.cli.progress_file import Entry, State, checksum, last_state, read_state, source_key, write_states
 from weft.learners.catalogue import build, to_json
 from weft.model import Model, load
@@ -75,9 +76,10 @@ def refuse_other_learner(path: Path, model: Model, learner: str | None, settings
     asked = to_json(build(name, {**held["parameters"], **settings}))
     for letter, value in asked["parameters"].items():
         if value != held["parameters"][letter]:
+            option = "--graph" if letter == "graph" else f"--set {letter}"
             raise ValueError(
-                f"{path} was learned with {letter}={held['parameters'][letter]}, not {value}; "
-                f"leave --set {letter} out or choose another --model"
+                f"{path} was learned with {letter}={show_value(held['parameters'][letter])}, not {show_value(value)}; "
+                f"leave {option} out or choose another --model"
             )
 
 

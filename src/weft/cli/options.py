@@ -44,12 +44,15 @@ def file_options(function: Function) -> Function:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
 
 
+_PYTHON = {"None": None, "True": True, "False": False}
+
+
 def parse_value(text: str) -> Any:
-    """JSON if it is JSON (0.5, true, null, {"name": "poly"}), else the text itself (3-max)."""
+    """JSON if it is JSON (0.5, true, [0, 1], {"name": "poly"}), None, True or False, else the text (3-max, inf)."""
     try:
         return json.loads(text)
     except ValueError:
-        return text
+        return _PYTHON.get(text, text)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
@@ -61,13 +64,17 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def parse_settings(texts: tuple[str, ...] | list[str]) -> dict[str, Any]:
-    """Several settings, each letter once."""
+    """Several settings, each letter once; a graph may be a file."""
     settings: dict[str, Any] = {}
     for text in texts:
         letter, value = parse_setting(text)
         if letter in settings:
             raise ValueError(f"{letter} is set twice; keep one of the two")
         settings[letter] = value
+    if isinstance(settings.get("graph"), str):
+        from weft.cli.graph_file import read_graph
+
+        settings["graph"] = read_graph(settings["graph"])
     return settings
 
 
@@ -125,3 +132,14 @@ def _tuple(value: Any) -> Any:
 def show_name(name: Any) -> str:
     """A name as people write it; tuples as JSON lists."""
     return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False)
+
+
+def show_value(value: Any) -> str:
+    """A parameter's value in a line of text; a graph by its size."""
+    if not isinstance(value, dict) or not {"edges", "cliques", "entries"} & value.keys():
+        return str(value)
+    if "cliques" in value:
+        sizes = [len(clique) for clique in value["cliques"]]
+        return f"(cliques of {', '.join(map(str, sizes[:8]))}{', ...' if len(sizes) > 8 else ''} tasks)"
+    what, entries = ("edges", value["edges"]) if "edges" in value else ("entries", value["entries"])
+    return f"({len(entries):,} {what}, {len(value['tasks']):,} tasks)"

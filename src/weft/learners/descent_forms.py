@@ -16,8 +16,16 @@ from weft.geometry.descent import BALL, V_SIGMA, VARIANCE, Rule
 from weft.geometry.graphs import Graph
 from weft.geometry.interaction import CliqueBlocks, General
 from weft.geometry.mirror import P_NORM
-from weft.learner import Kernels
-from weft.learners import descent_dense, descent_graph, descent_mirror, descent_parts
+from weft.learner import Distances, Kernels, Shares
+from weft.learners import (
+    descent_dense,
+    descent_distances,
+    descent_graph,
+    descent_mirror,
+    descent_parts,
+    descent_shares,
+)
+from weft.learners.descent_distances import Mean, mean_of_clique, mean_on_graph
 from weft.learners.descent_mirror import MirrorRule
 from weft.names import Name
 from weft.state import Array, Plan
@@ -79,6 +87,22 @@ class EuclideanForm:
             return descent_graph.both_parts(self.hyper, state, self.named.matrix, features)
         return descent_dense.both_parts(state, tasks, features)
 
+    def explain(self, state: Any, slot: int, indices: Ints) -> Shares:
+        if self.module is descent_parts:
+            return descent_shares.on_parts(self.hyper, state, slot, indices)
+        read = descent_shares.on_graph if self.module is descent_graph else descent_shares.on_models
+        return read(self.hyper, state, slot, indices)
+
+    def distances(self, state: Any, tasks: int, features: int) -> Distances:
+        if self.module is descent_parts and self.hyper.projection != VARIANCE:
+            return descent_distances.of_parts(self.hyper, state, self.plan, tasks, features)
+        if self.module is descent_graph:
+            assert self.named is not None
+            assert isinstance(self.named.matrix, General)
+            mean_of = _mean_of(self.named, state, tasks)
+            return descent_distances.of_graph(self.hyper, state, self.named.matrix, mean_of, features)
+        return descent_distances.of_tables(*self.parts(state, tasks, features), _mean_of(self.named, state, tasks))
+
 
 @dataclass(frozen=True)
 class MirrorForm:
@@ -111,4 +135,32 @@ class MirrorForm:
         descent_mirror.admit(self.hyper, state, features)
 
     def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
-        return descent_mirror.both_parts(self.hyper, state, tasks, features)
+        own, shared = descent_mirror.both_parts(self.hyper, state, tasks, features)
+        alone = self._alone(state)
+        return (own, shared) if alone is None else (alone[:, None] * own, shared + (1.0 - alone[:, None]) * own)
+
+    def explain(self, state: Any, slot: int, indices: Ints) -> Shares:
+        found, alone = descent_shares.on_mirror(self.hyper, state, slot, indices), self._alone(state)
+        if alone is None or slot >= len(alone):
+            return found
+        others = (1.0 - alone[slot]) * found.own + found.neighbours.sum(axis=0)
+        return descent_shares.two(alone[slot] * found.own, others)
+
+    def _alone(self, state: Any) -> Array | None:
+        """On disjoint cliques A^{-1/2}_ii = own + shared, of which `own` is the task's: own / (own + shared)."""
+        if self.named is None or not isinstance(self.named.matrix, CliqueBlocks):
+            return None
+        own, shared = self.named.matrix.coefficients(-0.5)
+        return np.asarray((own / (own + shared))[self.named.matrix.components[state.order]])
+
+    def distances(self, state: Any, tasks: int, features: int) -> Distances:
+        return descent_distances.of_tables(*self.parts(state, tasks, features), _mean_of(self.named, state, tasks))
+
+
+def _mean_of(named: Named | None, state: Any, tasks: int) -> Mean:
+    """The mean of a task's neighbours: of all others, of its cluster, or by the edges of a graph."""
+    if named is None:
+        return mean_of_clique(np.zeros(tasks, np.int64))
+    if isinstance(named.matrix, CliqueBlocks):
+        return mean_of_clique(named.matrix.components[state.order])
+    return mean_on_graph(named.graph, state.order)

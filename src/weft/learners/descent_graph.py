@@ -98,7 +98,7 @@ def with_rows(state: Sums, A: General, tasks: Ints) -> Sums:
         return state
     start, parts, at = relation.start.copy(), [relation.entries], len(relation.entries)
     for i in missing.tolist():
-        members, _ = _component(relation, i)
+        members, _ = component_of(relation, i)
         known, values = A.part(int(relation.order[i]))
         parts.append(values[np.searchsorted(known, relation.order[members])])
         start[i] = at
@@ -106,7 +106,7 @@ def with_rows(state: Sums, A: General, tasks: Ints) -> Sums:
     return state._replace(relation=relation._replace(start=start, entries=np.concatenate(parts)))
 
 
-def _component(relation: Relation, i: int) -> tuple[Ints, Floats]:
+def component_of(relation: Relation, i: int) -> tuple[Ints, Floats]:
     """The tasks of i's component, and their entries in row i of A^-1."""
     c = relation.component[i]
     members = relation.members[relation.bounds[c] : relation.bounds[c + 1]]
@@ -115,21 +115,20 @@ def _component(relation: Relation, i: int) -> tuple[Ints, Floats]:
 
 def both_parts(rule: Rule, state: Sums, A: General, features: int) -> tuple[Array, Array]:
     """What a task taught itself, and what it has from its neighbours: both (tasks, features)."""
-    order = state.relation.order
-    parts = live(state, PLAN, A.N, features)
+    order, active = state.relation.order, np.flatnonzero(state.touched[: A.N])
+    state, parts = with_rows(state, A, active), live(state, PLAN, A.N, features)
     sums = np.zeros((A.N, features))
-    sums[parts["pairs"][:, 0], parts["pairs"][:, 1]] = _factor(rule, state) * parts["own"]
+    sums[parts["pairs"][:, 0], parts["pairs"][:, 1]] = factor_of(rule, state) * parts["own"]
     in_order = np.empty_like(sums)
     in_order[order] = sums
-    active = np.flatnonzero(state.touched[: A.N])
     own = np.zeros_like(sums)
     for i in active.tolist():
-        own[i] = _diagonal(state.relation, i) * sums[i]
+        own[i] = diagonal(state.relation, i) * sums[i]
     return own, A.solve(in_order)[order] - own
 
 
 @kernel
-def _factor(rule: Rule, state: Sums) -> float:
+def factor_of(rule: Rule, state: Sums) -> float:
     if rule.rate >= LEADER:
         return rate_of(rule, rule.eta, 0.0, state.scalars[ROUNDS] + 1.0)
     return float(state.scalars[SCALE])
@@ -162,7 +161,7 @@ def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[flo
 
 
 @kernel
-def _diagonal(relation: Relation, i: int) -> float:
+def diagonal(relation: Relation, i: int) -> float:
     """A^-1_ii."""
     return float(relation.entries[relation.start[i] + relation.place[i]])
 
@@ -211,7 +210,7 @@ def _compound(relation: Relation, batch: Batch, lo: int, hi: int, g: Floats) -> 
 
 @kernel
 def predict(rule: Rule, state: Sums, batch: Batch, scores: Floats) -> None:
-    slots, s = slot_space(state.pairs, batch), _factor(rule, state)
+    slots, s = slot_space(state.pairs, batch), factor_of(rule, state)
     for i in range(len(scores)):
         scores[i] = s * _ask_neighbours(state, batch, i, slots)[0]
 
@@ -229,7 +228,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
         if (layout[HASHED] and not fits(pairs, batch, lo, hi)) or _lacks_row(relation, task, lo, hi):
             return t
         # scores and slopes of the round
-        s = _factor(rule, state)
+        s = factor_of(rule, state)
         g2, xg, moving, labelled = 0.0, 0.0, 0, False
         for i in range(lo, hi):
             a = i - lo
@@ -245,7 +244,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
             continue
         H = 0.0
         if rule.projection == MAHALANOBIS or (rule.rate == ADAPTIVE and moving > 1):
-            H = _diagonal(relation, task[lo]) * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
+            H = diagonal(relation, task[lo]) * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
         if rule.rate == ADAPTIVE:
             scalars[SQUARES] += g2 if moving == 1 else H / largest
         eta = rate_of(rule, rule.eta, scalars[SQUARES], scalars[ROUNDS] + 1.0)
@@ -254,7 +253,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
                 if not math.isnan(label[i]):
                     trace[i, 0] = loss_value(rule.loss, scores[i], label[i], rule.epsilon)
                     trace[i, 1], trace[i, 2] = eta, g[i - lo] * g[i - lo] * squares[i - lo]
-                    trace[i, 3] = _diagonal(relation, task[i])
+                    trace[i, 3] = diagonal(relation, task[i])
         if g2 == 0.0:
             continue
         scalars[ROUNDS] += 1.0

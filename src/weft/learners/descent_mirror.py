@@ -143,7 +143,7 @@ def both_parts(rule: MirrorRule, state: Table, tasks: int, features: int) -> tup
 def _images(rule: MirrorRule, state: Table, f: float, out: Floats) -> None:
     """y of all tasks."""
     theta, _, sums, known, _, scalars, _, _ = state
-    columns, q = _columns(state), _conjugate(scalars[P])
+    columns, q = columns_of(state), conjugate(scalars[P])
     for i in range(out.shape[0]):
         k = 0 if columns == 1 else i
         for j in range(out.shape[1]):
@@ -215,13 +215,13 @@ def _radius(rule: MirrorRule, b: float, N: int) -> float:
 
 
 @kernel
-def _columns(state: Table) -> int:
+def columns_of(state: Table) -> int:
     """How many columns the table has: one if all are equal."""
     return 1 if math.isinf(state.scalars[B]) else int(state.counts[TASKS])
 
 
 @kernel
-def _conjugate(p: float) -> float:
+def conjugate(p: float) -> float:
     return np.inf if p <= 1.0 else p / (p - 1.0)
 
 
@@ -268,8 +268,8 @@ def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
                 theta[j, k] = total / before
     _retune(rule, state, N, counts[FEATURES])
     if rule.kind != P_SIMPLEX:
-        for k in range(before, _columns(state)):
-            refresh(rule.kind, _conjugate(scalars[P]), factor_of(rule, state), theta, known, sums, k)
+        for k in range(before, columns_of(state)):
+            refresh(rule.kind, conjugate(scalars[P]), factor_of(rule, state), theta, known, sums, k)
 
 
 @kernel
@@ -287,7 +287,7 @@ def _welcome_feature(rule: MirrorRule, state: Table, j: int) -> None:
                 theta[f, k] *= d / (d + 1.0)
             theta[j, k] = 1.0 / (d + 1.0)
     elif rule.kind == ENTROPY:
-        for k in range(_columns(state)):
+        for k in range(columns_of(state)):
             if -sums[k, OFFSET] > BEYOND:
                 refresh(rule.kind, 1.0, factor_of(rule, state), theta, known, sums, k)
             else:
@@ -301,8 +301,8 @@ def _refresh_all(rule: MirrorRule, state: Table, f: float) -> None:
     theta, _, sums, known, _, scalars, _, _ = state
     scalars[TOUCHED] = 0.0
     if rule.kind != P_SIMPLEX:
-        for k in range(_columns(state)):
-            refresh(rule.kind, _conjugate(scalars[P]), f, theta, known, sums, k)
+        for k in range(columns_of(state)):
+            refresh(rule.kind, conjugate(scalars[P]), f, theta, known, sums, k)
 
 
 @kernel
@@ -322,8 +322,8 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) ->
     """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; a task that is not known reads the mean of all."""
     theta, _, sums, known, counts, scalars, root, _ = state
     task, _, row, indptr, indices, values, _ = batch
-    j, q, N = task[i], _conjugate(scalars[P]), counts[TASKS]
-    columns, own, shared, total = _columns(state), scalars[OWN], scalars[SHARED], 0.0
+    j, q, N = task[i], conjugate(scalars[P]), counts[TASKS]
+    columns, own, shared, total = columns_of(state), scalars[OWN], scalars[SHARED], 0.0
     if j >= N:
         if rule.graph:
             return 0.0
@@ -331,7 +331,7 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) ->
     for e in range(indptr[row[i]], indptr[row[i] + 1]):
         feature, dot = indices[e], 0.0
         if rule.kind != P_NORM and known[feature] == 0:
-            continue
+            continue  # a feature that never held anything is not in the simplex
         if N == 0:
             if rule.kind != P_NORM:
                 dot = 1.0 / counts[FEATURES]
@@ -357,7 +357,7 @@ def _reach(rule: MirrorRule, state: Table, j: int, k: int) -> float:
     """A^{-1/2}_kj, or of the one column that stands for all."""
     if rule.graph:
         return float(state.root[k, j])
-    if k == j or _columns(state) == 1:
+    if k == j or columns_of(state) == 1:
         return float(state.scalars[OWN] + state.scalars[SHARED])
     return float(state.scalars[SHARED])
 
@@ -367,7 +367,7 @@ def _step(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, size: 
     """theta_k += size A^{-1/2}_ki phi for all k."""
     theta, shared_part, sums, known, _, scalars, _, _ = state
     task, _, row, indptr, indices, values, _ = batch
-    j, q, columns = task[i], _conjugate(scalars[P]), _columns(state)
+    j, q, columns = task[i], conjugate(scalars[P]), columns_of(state)
     first, last = 0, columns
     if not rule.graph and scalars[SHARED] == 0.0:
         first, last = j, j + 1
@@ -388,7 +388,7 @@ def _step_on_simplex(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: 
     task, _, row, indptr, indices, values, _ = batch
     d, p = theta.shape[0], scalars[P]
     y, dual = np.empty(d), np.empty(d)
-    for k in range(_columns(state)):
+    for k in range(columns_of(state)):
         moved = False
         for i in range(lo, hi):
             moved = moved or (g[i - lo] != 0.0 and _reach(rule, state, task[i], k) != 0.0)
@@ -482,7 +482,7 @@ def descend(
     """One round, whose newcomers are welcomed already: fills scores, slopes and |g|_*, moves theta; returns eta_t."""
     counts, scalars = state.counts, state.scalars
     _, label, row, indptr, _, values, _ = batch
-    f, q, labelled, moving, squares = factor_of(rule, state), _conjugate(scalars[P]), False, 0, 0.0
+    f, q, labelled, moving, squares = factor_of(rule, state), conjugate(scalars[P]), False, 0, 0.0
     for i in range(lo, hi):
         a = i - lo
         issued[a] = score_row(rule, state, f, batch, i)
@@ -552,10 +552,10 @@ def _into_ball(rule: MirrorRule, state: Table, q: float) -> None:
     """sum_k |y_k|_p^2 <= radius^2: the Bregman projection scales all columns alike."""
     theta, shared, sums, _, counts, scalars, _, _ = state
     rho, total, s = _radius(rule, scalars[B], counts[TASKS]), 0.0, scalars[SCALE]
-    for k in range(_columns(state)):
+    for k in range(columns_of(state)):
         size = s * column_norm(q, sums, k)
         total += size * size
-    if _columns(state) == 1:
+    if columns_of(state) == 1:
         total *= counts[TASKS]
     if total > rho * rho:
         scalars[SCALE] *= rho / math.sqrt(total)

@@ -19,7 +19,7 @@ from weft.geometry.graphs import Graph
 from weft.geometry.interaction import clique, interaction
 from weft.geometry.losses import CLASSIFY, CODES
 from weft.geometry.tuning import best_b, paper_b
-from weft.learner import Kernels, Target
+from weft.learner import Distances, Kernels, Shares, Target
 from weft.learners.descent_forms import EuclideanForm, MirrorForm, Named
 from weft.learners.descent_mirror import simplex_b
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
@@ -190,6 +190,14 @@ class Descent:
     def weights(self, state: Any, tasks: int, features: int) -> Array:
         own, shared = self.parts(state, tasks, features)
         return own + shared
+
+    def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
+        """Where the weights of a task come from, for some features."""
+        return self.form.explain(state, slot, indices)
+
+    def distances(self, state: Any, tasks: int, features: int) -> Distances:
+        """How far every task is from those that it is tied to."""
+        return self.form.distances(state, tasks, features)
 
     def relations(self, state: Any, tasks: int) -> Array:
         """A^-1: how much of a step of one task moves another."""

@@ -106,7 +106,7 @@ def blank_on_graph(A: CliqueBlocks, order: Ints) -> Parts:
 
 def both_parts(rule: Rule, state: Parts, plan: Plan, tasks: int, features: int) -> tuple[Array, Array]:
     """The own and the shared part of all models, each (tasks, features); a model is their sum."""
-    parts, factor = live(state, plan, tasks, features), _factor(rule, state)
+    parts, factor = live(state, plan, tasks, features), factor_of(rule, state)
     own = np.zeros((tasks, features))
     own[parts["pairs"][:, 0], parts["pairs"][:, 1]] = factor * parts["own"]
     label = state.clusters.label if rule.clusters else np.zeros(tasks, np.int64)
@@ -194,7 +194,7 @@ def _fold(rule: Rule, state: Parts) -> None:
 
 
 @kernel
-def _factor(rule: Rule, state: Parts) -> float:
+def factor_of(rule: Rule, state: Parts) -> float:
     """What the parts are multiplied with to be models now."""
     if rule.rate >= LEADER:
         eta = state.scalars[ETA] if state.counts[TUNED] > 0 else 0.0
@@ -224,7 +224,7 @@ def predict(rule: Rule, state: Parts, batch: Batch, scores: Floats) -> None:
     pairs, own, shared, sums, counts, _, clusters = state
     layout, keys, table = pairs
     task, _, row, indptr, indices, values, _ = batch
-    slots, s = slot_space(pairs, batch), _factor(rule, state)
+    slots, s = slot_space(pairs, batch), factor_of(rule, state)
     for i in range(len(scores)):
         j, c, begin, end = task[i], 0, indptr[row[i]], indptr[row[i] + 1]
         if rule.clusters:
@@ -265,7 +265,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
         if counts[TUNED] != N:
             _retune(rule, state, N)
         # scores and slopes of the round
-        s = _factor(rule, state) if rule.rate >= LEADER else scalars[SCALE]
+        s = factor_of(rule, state) if rule.rate >= LEADER else scalars[SCALE]
         g2, moving, labelled = 0.0, 0, False
         for i in range(lo, hi):
             j, a, begin, end = task[i], i - lo, indptr[row[i]], indptr[row[i] + 1]

@@ -25,13 +25,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weft.batch import Ints
 from weft.geometry.descent import ADAPTIVE, BALL, THEORY, Rule
 from weft.geometry.interaction import clique
 from weft.geometry.losses import CLASSIFY, CODES
 from weft.geometry.mirror import ENTROPY
 from weft.geometry.tuning import paper_b
-from weft.learner import Kernels, Target
-from weft.learners import descent_mirror, hedge_entropy, hedge_gradient
+from weft.learner import Distances, Kernels, Shares, Target
+from weft.learners import (
+    descent_dense,
+    descent_distances,
+    descent_mirror,
+    descent_shares,
+    hedge_entropy,
+    hedge_gradient,
+)
 from weft.learners.descent_mirror import ANYTIME, HORIZON, MirrorRule, simplex_b
 from weft.learners.descent_parameters import LOSSES
 from weft.learners.parameters import Choice, Parsed, Real, check, number, parameter
@@ -108,6 +116,11 @@ class _Hedge:
     def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
         raise NotImplementedError
 
+    def distances(self, state: Any, tasks: int, features: int) -> Distances:
+        """How far every task is from the mean of the others."""
+        everybody = descent_distances.mean_of_clique(np.zeros(tasks, np.int64))
+        return descent_distances.of_tables(*self.parts(state, tasks, features), everybody)
+
 
 @dataclass(frozen=True)
 class HedgeMtOgd(_Hedge):
@@ -156,6 +169,22 @@ class HedgeMtOgd(_Hedge):
         models = np.tensordot(self.mixture(state), state.X[:, :tasks, :features], axes=1)
         mean = np.repeat(models.mean(axis=0, keepdims=True), tasks, axis=0) if tasks else models
         return models - mean, mean
+
+    def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
+        """Where the weights of a task come from, for some features: the experts', weighted as they are."""
+        experts = [
+            descent_shares.on_table(
+                self.hyper.rule,
+                state.X[k],
+                int(state.counts[k, descent_dense.TASKS]),
+                float(state.scalars[k, descent_dense.OWN]),
+                graph=False,
+                slot=slot,
+                indices=indices,
+            )
+            for k in range(len(self.variances))
+        ]
+        return descent_shares.mixed(self.mixture(state), experts)
 
     def relations(self, state: Any, tasks: int) -> Array:
         """The experts' A^-1, weighted as they are."""
@@ -220,6 +249,13 @@ class HedgeMtEg(_Hedge):
             own += weight * parts[0]
             shared += weight * parts[1]
         return own, shared
+
+    def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
+        """Where the weights of a task come from, for some features: the experts', weighted as they are."""
+        experts = range(len(self.variances))
+        tables = [hedge_entropy.table_of(state, k) for k in experts]
+        found = [descent_shares.on_mirror(self.hyper.rule, table, slot, indices) for table in tables]
+        return descent_shares.mixed(self.mixture(state), found)
 
     def relations(self, state: Any, tasks: int) -> Array:
         """The experts' A^-1, weighted as they are."""

@@ -1,11 +1,12 @@
 """What linear learners with one weight per (task, feature) pair have in common besides their rule."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.batch import Floats
-from weft.pairs import Pairs, dense
+from weft.batch import Floats, Ints
+from weft.learner import Shares
+from weft.pairs import Pairs, dense, read_row
 from weft.state import Array, Plan, live
 
 PLAN = Plan(axes={"weights": ("pair",)})
@@ -34,3 +35,10 @@ def weight_matrix(state: OwnParts, plan: Plan, tasks: int, features: int, pooled
 def relation_matrix(tasks: int, pooled: bool = False) -> Array:
     """Tasks that keep to themselves, or that are all one."""
     return np.ones((tasks, tasks)) if pooled else np.eye(tasks)
+
+
+def shares(state: Any, slot: int, indices: Ints, pooled: bool = False) -> Shares:
+    """Weights of a task that keeps to itself, or of one that has nothing but what all have."""
+    weights = read_row(state.pairs, state.weights, 0 if pooled else slot, indices)
+    nothing, nobody = np.zeros(len(indices)), (np.zeros(0, np.int64), np.zeros((0, len(indices))))
+    return Shares(nothing, weights, *nobody) if pooled else Shares(weights, nothing, *nobody)

@@ -26,11 +26,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, set_single
+from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.losses import CODES, direction, loss_value
 from weft.jit import Handle, kernel
-from weft.learner import Kernels, Target
-from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, weight_matrix
+from weft.learner import Kernels, Shares, Target
+from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.pairs import HASHED, dot_rows, fits, move_example, score_example, slot_space
 from weft.state import Array, Plan
@@ -83,6 +83,9 @@ class PassiveAggressive:
 
     def weights(self, state: OwnParts, tasks: int, features: int) -> Array:
         return weight_matrix(state, PLAN, tasks, features, self.pooled)
+
+    def explain(self, state: OwnParts, slot: int, tasks: int, indices: Ints) -> Shares:
+        return shares(state, slot, indices, self.pooled)
 
     def relations(self, state: Any, tasks: int) -> Array:
         return relation_matrix(tasks, self.pooled)

@@ -33,14 +33,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
+from weft.batch import Ints
 from weft.geometry import kernels, norms
 from weft.geometry.kernels import Kernel, KernelCode
 from weft.geometry.losses import CODES
 from weft.geometry.norms import NormCode
 from weft.geometry.rounds import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON
-from weft.learner import Kernels, Target
+from weft.learner import Kernels, Shares, Target
 from weft.learners import shared_loss_dual, shared_loss_primal
-from weft.learners.own_parts import relation_matrix
+from weft.learners.own_parts import relation_matrix, shares
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
 from weft.state import Array, Plan
 
@@ -163,6 +164,16 @@ class _SharedLoss:
         if self.kernel is None:
             raise ValueError(f"{self.name} without a kernel keeps no rows; see model.weights()")
         return shared_loss_dual.support(state)
+
+    def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
+        """Where a task's weights come from, for some features: from its own events."""
+        if self.kernel is not None:
+            raise ValueError(f"{self.name} with a kernel has no weights to explain a score by; see model.support()")
+        if self.loss == "uniclass":
+            raise ValueError(
+                f"{self.name}: with the uniclass loss a score is a distance, which does not split into parts"
+            )
+        return shares(state, slot, indices)
 
     def relations(self, state: Any, tasks: int) -> Array:
         return relation_matrix(tasks)

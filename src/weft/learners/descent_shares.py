@@ -1,0 +1,130 @@
+"""Who taught a task what: the own part, the shared part and the neighbours of mirror descent, feature by feature.
+
+One function per form in which models are kept (`descent_forms`). Each reads the features that it is asked for and
+nothing else, so that an event of a model with many tasks and features is explained at the cost of scoring it.
+
+    parts on cliques        own s z_i, shared s m of the clique; with bounded variance own s (z_i - zbar), shared M
+    graphs                  own s A^-1_ii G_i, neighbour j adds s A^-1_ij G_j
+    tables of models        own x_i - xbar, shared xbar
+    mirror maps             with A^{-1/2} = own I + shared 11^T, own y_i and shared sum y; on graphs A^{-1/2}_ij y_j
+
+A task that is not known is explained as the newcomer that it would be: it has no part of its own.
+"""
+
+import math
+
+import numpy as np
+
+from weft.batch import Floats, Ints
+from weft.geometry.descent import BALL, VARIANCE, Rule
+from weft.geometry.mirror import ENTROPY, P_NORM, image
+from weft.jit import kernel
+from weft.learner import Shares
+from weft.learners import descent_dense, descent_graph, descent_mirror, descent_parts
+from weft.learners.descent_graph import Sums, component_of
+from weft.learners.descent_mirror import OWN, SCALE, SHARED, MirrorRule, P, Table, columns_of, conjugate
+from weft.learners.descent_parts import Parts
+from weft.pairs import read_row
+from weft.state import Array
+
+NOBODY = np.zeros(0, np.int64)
+
+
+def two(own: Floats, shared: Floats) -> Shares:
+    """Shares without neighbours."""
+    return Shares(own, shared, NOBODY, np.zeros((0, len(own))))
+
+
+def on_parts(rule: Rule, state: Parts, slot: int, indices: Ints) -> Shares:
+    """Of a task on a clique, or on one of several."""
+    nothing, clusters = np.zeros(len(indices)), state.clusters
+    if rule.clusters and slot >= len(clusters.label):
+        return two(nothing, nothing)
+    s, cluster = descent_parts.factor_of(rule, state), clusters.label[slot] if rule.clusters else 0
+    own, shared = read_row(state.pairs, state.own, slot, indices), state.shared[cluster, indices]
+    if rule.projection == VARIANCE:
+        known = slot < state.counts[descent_parts.TASKS]
+        return two(s * (own - state.sums[indices]) if known else nothing, shared)
+    return two(s * own, s * shared)
+
+
+def on_graph(rule: Rule, state: Sums, slot: int, indices: Ints) -> Shares:
+    """Of a task on a graph, whose row of A^-1 is there."""
+    relation = state.relation
+    if slot >= len(relation.component):
+        return two(np.zeros(len(indices)), np.zeros(len(indices)))
+    members, entries = component_of(relation, slot)
+    taught = (state.touched[members] != 0) & (entries != 0.0)
+    members, entries = members[taught], descent_graph.factor_of(rule, state) * entries[taught]
+    weights = np.zeros((len(members), len(indices)))
+    for k, (member, entry) in enumerate(zip(members.tolist(), entries.tolist(), strict=True)):
+        weights[k] = entry * read_row(state.pairs, state.own, member, indices)
+    return _apart(slot, members, weights)
+
+
+def on_table(rule: Rule, X: Floats, N: int, own: float, graph: bool, slot: int, indices: Ints) -> Shares:
+    """Of a task whose model is row `slot` of X; `own` is what A^-1 = own I + shared 11^T has of I."""
+    mean = X[:N, indices].sum(axis=0) / max(N, 1)
+    if slot < N:
+        return two(X[slot, indices] - mean, mean)
+    if graph:
+        return two(0.0 * mean, 0.0 * mean)
+    return two(0.0 * mean, (1.0 - own if rule.projection == BALL else 1.0) * mean)
+
+
+def on_models(rule: Rule, state: descent_dense.Models, slot: int, indices: Ints) -> Shares:
+    """Of a task in a table of models."""
+    N, own = int(state.counts[descent_dense.TASKS]), float(state.scalars[descent_dense.OWN])
+    return on_table(rule, state.X, N, own, len(state.inverse) > 0, slot, indices)
+
+
+def on_mirror(rule: MirrorRule, state: Table, slot: int, indices: Ints) -> Shares:
+    """Of a task whose dual vector is column `slot` of a table."""
+    nothing, counts, scalars = np.zeros(len(indices)), state.counts, state.scalars
+    N = int(counts[descent_mirror.TASKS])
+    if slot >= N and rule.graph:
+        return two(nothing, nothing)
+    if N == 0:
+        start = 0.0 if rule.kind == P_NORM else 1.0 / max(int(counts[descent_mirror.FEATURES]), 1)
+        return two(nothing, np.where(state.known[indices] != 0, start, 0.0))
+    y = images(rule, state, indices)
+    if rule.graph:
+        entries = state.root[slot]
+        near = np.flatnonzero(entries)
+        return _apart(slot, near, entries[near, None] * y[near])
+    if math.isinf(scalars[descent_mirror.B]):
+        return two(nothing, y[0])
+    if slot >= N:
+        return two(nothing, y.sum(axis=0) / N)
+    return two(scalars[OWN] * y[slot], scalars[SHARED] * y.sum(axis=0))
+
+
+def images(rule: MirrorRule, state: Table, indices: Ints) -> Array:
+    """y of all columns for these features: (columns, features)."""
+    y = np.zeros((columns_of(state), len(indices)))
+    _fill_images(rule, state, descent_mirror.factor_of(rule, state), indices, y)
+    return y
+
+
+@kernel
+def _fill_images(rule: MirrorRule, state: Table, f: float, indices: Ints, y: Floats) -> None:
+    q, s = conjugate(state.scalars[P]), state.scalars[SCALE]
+    for e in range(len(indices)):
+        j = indices[e]
+        if rule.kind == ENTROPY and state.known[j] == 0:
+            continue
+        for k in range(y.shape[0]):
+            y[k, e] = s * image(rule.kind, q, f, state.theta[j, k], state.sums, k)
+
+
+def _apart(slot: int, members: Ints, weights: Array) -> Shares:
+    """The weights that a task has from every member of its component, itself among them."""
+    mine = members == slot
+    others = members[~mine]
+    return Shares(weights[mine].sum(axis=0), np.zeros(weights.shape[1]), others, weights[~mine])
+
+
+def mixed(weights: Floats, shares: list[Shares]) -> Shares:
+    """The mean of several experts, none of which knows neighbours."""
+    scaled = [share.scaled(float(weight)) for weight, share in zip(weights, shares, strict=True)]
+    return two(np.sum([share.own for share in scaled], axis=0), np.sum([share.shared for share in scaled], axis=0))
