@@ -1,8 +1,8 @@
 """Rows against models of two parts, own + shared: one pass over a row's non-zeros serves both.
 
-Every task's own part lies with its pairs (`weft.pairs`), the shared parts are vectors over the features, one per
-cluster of tasks. A row is (indices, values, begin, end); the functions run once per row and take plain arrays for the
-reason given in `pairs`.
+Every task's own part lies with its pairs (`weft.pairs`; a table goes task by task), the shared parts are vectors over
+the features, one per cluster of tasks. A row is (indices, values, begin, end); the functions run once per row and take
+plain arrays for the reason given in `pairs`.
 """
 
 import numpy as np
@@ -12,7 +12,6 @@ from weft.jit import inner, prefetch
 from weft.pairs import (
     AHEAD,
     FAR,
-    FEATURE_STRIDE,
     HASHED,
     TASK_STRIDE,
     Keys,
@@ -21,6 +20,9 @@ from weft.pairs import (
     find_row,
     open_row,
 )
+
+LONG = 24
+"""Non-zeros of a long row."""
 
 
 @inner
@@ -36,8 +38,9 @@ def ask_ahead(
     indices: Ints,
     i: int,
 ) -> None:
-    """Ask memory for what the example a few places after i will need."""
-    ahead = i + AHEAD
+    """Ask memory for what a later example will need: the next one, if rows are so long that several fill the cache."""
+    length = indptr[row[i] + 1] - indptr[row[i]]
+    ahead = i + (AHEAD if layout[HASHED] or length <= LONG else 1)
     if len(own) <= FAR or ahead >= len(task):
         return
     begin, end = indptr[row[ahead]], indptr[row[ahead] + 1]
@@ -47,9 +50,6 @@ def ask_ahead(
         ask_hashed(keys, table, own, task[ahead], indices, begin, end)
     else:
         ask_table(layout, own, task[ahead], indices, begin, end)
-    if shared.size > FAR:
-        for e in range(begin, end):
-            prefetch(shared, indices[e])
 
 
 @inner
@@ -78,12 +78,12 @@ def dot_parts(
             if slot >= 0:
                 z += own[slot] * value
         return z, m, square
-    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    base = np.uint64(task * layout[TASK_STRIDE])
     for e in range(np.uint64(begin), np.uint64(end)):
         value, feature = values[e], np.uint64(indices[e])
         square += value * value
         m += shared[c, feature] * value
-        z += own[base + feature * stride] * value
+        z += own[base + feature] * value
     return z, m, square
 
 
@@ -113,10 +113,10 @@ def add_parts(
             own[slots[e]] += own_step * value
             shared[c, np.uint64(indices[begin + e])] += shared_step * value
         return
-    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    base = np.uint64(task * layout[TASK_STRIDE])
     for e in range(np.uint64(begin), np.uint64(end)):
         value, feature = values[e], np.uint64(indices[e])
-        own[base + feature * stride] += own_step * value
+        own[base + feature] += own_step * value
         shared[c, feature] += shared_step * value
 
 
