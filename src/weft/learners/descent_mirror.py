@@ -249,7 +249,7 @@ def _begin(rule: MirrorRule, state: Table) -> None:
 
 @kernel
 def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
-    """New tasks start at the shared part; on the simplex of p-norms, at the mean."""
+    """New tasks start at the shared part; on the simplex of p-norms, at the mean. Everybody is projected once."""
     theta, shared, sums, known, counts, scalars, _, _ = state
     before = counts[TASKS]
     counts[TASKS] = N
@@ -268,6 +268,8 @@ def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
     if rule.kind != P_SIMPLEX:
         for k in range(before, _columns(state)):
             refresh(rule.kind, _conjugate(scalars[P]), factor_of(rule, state), theta, known, sums, k)
+    if rule.ball:
+        _into_ball(rule, state, _conjugate(scalars[P]))
 
 
 @kernel
