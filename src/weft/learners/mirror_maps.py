@@ -99,7 +99,7 @@ class MtPnorm(Descent):
                     f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"'
                 )
         if self.eta == "adaptive":
-            self.need(("D", "sigma"), "adaptive steps")
+            self.need(("D", "sigma"), 'eta="adaptive"')
 
     @cached_property
     def form(self) -> MirrorForm:
