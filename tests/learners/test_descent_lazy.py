@@ -117,8 +117,18 @@ def test_the_mahalanobis_ball(form, pace, loss, monkeypatch):
     module = descent_graph if form == "edges" else descent_parts
     assert module.FOLD <= model.state.scalars[module.SCALE] <= 1
     assert expected[2] < (-1000 if pace == "fast" else -10)  # so that s was folded, or at least used
-    if form.startswith("b"):
-        assert model.state.counts[descent_parts.SINCE] < 500
+
+
+def test_sums_are_made_anew_now_and_then(monkeypatch):
+    """Without this the comparisons above could hold for want of a resynchronisation."""
+    found = []
+    for resync in (500, mirror_descent.RESYNC):
+        monkeypatch.setattr(mirror_descent, "RESYNC", resync)
+        model = weft.Model("mt-ogd", projection="mahalanobis", b=3.0, eta=0.05, radius=0.8, tasks=N, features=D)
+        model.learn(weft.Stream(*stream(1)))
+        found.append(model.state.scalars[descent_parts.ZZ])
+    assert found[0] != found[1]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 @pytest.mark.parametrize("pace", ["slow", "fast"])
