@@ -10,7 +10,7 @@ from scipy import sparse
 import weft
 from contracts.settings import SETTINGS
 from contracts.streams import make_events
-from weft.learner import TRACE
+from weft.learner import trace_columns
 from weft.learners.passive_aggressive import PassiveAggressive
 
 
@@ -152,7 +152,7 @@ def test_a_trace_is_filled_and_changes_nothing():
     for setting in SETTINGS:
         events = make_events(setting.target, "rounds", "named", seed=72)
         plain, traced = setting.model(), setting.model()
-        trace = np.full((len(events.rows), len(TRACE)), np.nan)
+        trace = np.full((len(events.rows), len(trace_columns(plain.learner))), np.nan)
         assert np.array_equal(plain.learn(events.stream()), traced.learn(events.stream(), trace=trace))
         assert plain.to_bytes() == traced.to_bytes()
         active = trace[:, 3] > 0

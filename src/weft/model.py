@@ -101,7 +101,7 @@ class Model:
         trace = _expect_trace(trace, len(stream), len(trace_columns(self.learner)))
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         if self._closed and proposal.tasks.names:
-            raise ValueError(f"the graph of {self.learner.name} does not name the task {proposal.tasks.names[0]!r}")
+            raise ValueError(_not_in_graph(self.learner, proposal.tasks.names[0]))
         tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
         least = getattr(self.learner, "least_features", 0)
         if features < least:
@@ -331,6 +331,12 @@ def _task_names(learner: Learner, tasks: Any) -> list[Name]:
         odd = sorted(set(names) ^ set(closed), key=repr)
         raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
     return names or list(closed)
+
+
+def _not_in_graph(learner: Any, task: Name) -> str:
+    names = learner.task_names
+    shown = ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+    return f"the graph of {learner.name} does not name the task {task!r}; its tasks are {shown}"
 
 
 def _expect_stream(stream: Any) -> None:

@@ -131,6 +131,11 @@ class Setting:
         return NAMES if self.named else list(names)
 
     @property
+    def projects(self) -> bool:
+        """Are all models projected when a task comes?"""
+        return self.parameters.get("eta") == "adaptive" or "radius" in self.parameters
+
+    @property
     def counts_tasks(self) -> bool:
         """Does the rule contain the number of tasks, so that a newcomer changes the others?"""
         return getattr(self.learner, "counts_tasks", False)

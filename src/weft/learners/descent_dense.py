@@ -148,24 +148,31 @@ def row_dot(X: Floats, j: int, batch: Batch, i: int) -> tuple[float, float]:
 
 
 @kernel
-def newcomer_dot(rule: Rule, X: Floats, scalars: Floats, N: int, batch: Batch, i: int) -> float:
-    """The score of a task that is not known: of its start."""
-    total = 0.0
-    for k in range(N):
-        total += row_dot(X, k, batch, i)[0]
-    share = 1.0 - scalars[OWN] if rule.projection == BALL else 1.0
-    return share * total / max(N, 1)
+def newcomer_dot(rule: Rule, X: Floats, N: int, batch: Batch, i: int) -> float:
+    """The score of a task that is not known, at its start: see `retune`."""
+    _, _, row, indptr, indices, values, _ = batch
+    if N == 0:
+        return 0.0
+    b, total = tune(rule, N + 1).b, 0.0
+    share = 1.0 if math.isinf(b) else b / (1.0 + b)
+    for e in range(indptr[row[i]], indptr[row[i] + 1]):
+        mean = 0.0
+        for k in range(N):
+            mean += X[k, indices[e]]
+        mean /= N
+        total += (share * mean if rule.projection == BALL else mean) * values[e]
+    return total
 
 
 @kernel
 def predict(rule: Rule, state: Models, batch: Batch, scores: Floats) -> None:
-    X, counts, scalars, _, inverse, _ = state
+    X, counts, _, _, inverse, _ = state
     for i in range(len(scores)):
         j = batch.task[i]
         if j < counts[TASKS]:
             scores[i] = row_dot(X, j, batch, i)[0]
         else:
-            scores[i] = 0.0 if len(inverse) else newcomer_dot(rule, X, scalars, counts[TASKS], batch, i)
+            scores[i] = 0.0 if len(inverse) else newcomer_dot(rule, X, counts[TASKS], batch, i)
 
 
 @kernel

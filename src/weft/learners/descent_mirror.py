@@ -173,17 +173,25 @@ def _curvature(rule: MirrorRule, p: float, d: int) -> tuple[float, float]:
 
 
 @kernel
+def _root_of(rule: MirrorRule, N: int) -> tuple[float, float, float]:
+    """b for N tasks, and A^{-1/2} = own I + shared 11^T."""
+    b = rule.b
+    if math.isnan(b):
+        if rule.simplex_b:
+            b = simplex_b(rule.sigma)
+        else:
+            b = 0.0 if rule.sigma >= 1.0 else float(N)
+    if math.isinf(b):
+        return b, 0.0, 1.0 / N
+    root = math.sqrt(1.0 + b)
+    return b, 1.0 / root, b / (1.0 + root) / root / N
+
+
+@kernel
 def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
     """b, A^{-1/2} and the rate for N tasks and d features."""
     counts, scalars, root = state.counts, state.scalars, state.root
-    b, sigma = rule.b, rule.sigma
-    if math.isnan(b):
-        if rule.simplex_b:
-            b = simplex_b(sigma)
-        else:
-            b = 0.0 if sigma >= 1.0 else float(N)
-    own = 0.0 if math.isinf(b) else 1.0 / math.sqrt(1.0 + b)
-    shared = (1.0 - own) / N if math.isinf(b) else b / (1.0 + math.sqrt(1.0 + b)) * own / N
+    b, own, shared = _root_of(rule, N)
     largest = 1.0 / N if math.isinf(b) else 1.0 / (1.0 + b) + b / (1.0 + b) / N
     if rule.graph:
         largest = 0.0
@@ -251,7 +259,7 @@ def _begin(rule: MirrorRule, state: Table) -> None:
 
 @kernel
 def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
-    """New tasks start at the shared part; on the simplex of p-norms, at the mean."""
+    """New tasks start at the shared part; on the simplex of p-norms, at the mean. Everybody is projected once."""
     theta, shared, sums, known, counts, scalars, _, _ = state
     before = counts[TASKS]
     counts[TASKS] = N
@@ -270,6 +278,8 @@ def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
     if rule.kind != P_SIMPLEX:
         for k in range(before, columns_of(state)):
             refresh(rule.kind, conjugate(scalars[P]), factor_of(rule, state), theta, known, sums, k)
+    if rule.ball:
+        _into_ball(rule, state, conjugate(scalars[P]))
 
 
 @kernel
@@ -318,8 +328,8 @@ def admit(rule: MirrorRule, state: Table, features: int) -> None:
 
 
 @kernel
-def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) -> float:
-    """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; a task that is not known reads the mean of all."""
+def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, start: Floats) -> float:
+    """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; for a task that is not known, as if it came now, at `start`."""
     theta, _, sums, known, counts, scalars, root, _ = state
     task, _, row, indptr, indices, values, _ = batch
     j, q, N = task[i], conjugate(scalars[P]), counts[TASKS]
@@ -327,29 +337,55 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int) ->
     if j >= N:
         if rule.graph:
             return 0.0
-        own, shared = 0.0, 1.0 / max(N, 1)
+        _, own, shared = _root_of(rule, N + 1)
     for e in range(indptr[row[i]], indptr[row[i] + 1]):
         feature, dot = indices[e], 0.0
         if rule.kind != P_NORM and known[feature] == 0:
             continue  # a feature that never held anything is not in the simplex
-        if N == 0:
-            if rule.kind != P_NORM:
-                dot = 1.0 / counts[FEATURES]
-        elif rule.graph:
+        if rule.graph:
             for k in range(N):
                 if root[j, k] != 0.0:
                     dot += root[j, k] * image(rule.kind, q, f, theta[feature, k], sums, k)
-        elif columns == 1:
+        elif math.isinf(scalars[B]) and N > 0:
             dot = image(rule.kind, q, f, theta[feature, 0], sums, 0)
         else:
             if shared != 0.0:
                 for k in range(columns):
                     dot += image(rule.kind, q, f, theta[feature, k], sums, k)
+                if j >= N:
+                    dot += start[feature]
                 dot *= shared
             if own != 0.0:
-                dot += own * image(rule.kind, q, f, theta[feature, j], sums, j)
+                dot += own * (image(rule.kind, q, f, theta[feature, j], sums, j) if j < N else start[feature])
         total += dot * values[e]
     return float(scalars[SCALE] * total)
+
+
+@kernel
+def newcomer(rule: MirrorRule, state: Table, f: float, batch: Batch) -> Floats:
+    """Where a task starts that is not known yet, if the batch has one: y of the shared part, or of nothing at all."""
+    theta, shared, _, known, counts, scalars, _, _ = state
+    N, q = counts[TASKS], conjugate(scalars[P])
+    unknown = False
+    for i in range(len(batch.task)):
+        unknown = unknown or batch.task[i] >= N
+    start = np.zeros(theta.shape[0] if unknown else 0)
+    if not unknown or rule.graph:
+        return start
+    if rule.kind == P_SIMPLEX or N == 0:
+        for j in range(len(start)):
+            if N > 0:
+                for k in range(N):
+                    start[j] += theta[j, k]
+                start[j] /= N
+            elif rule.kind != P_NORM and known[j] != 0:
+                start[j] = 1.0 / counts[FEATURES]
+        return start
+    column, own_sums = shared.copy().reshape(-1, 1), np.zeros((1, 3))
+    refresh(rule.kind, q, f, column, known, own_sums, 0)
+    for j in range(len(start)):
+        start[j] = image(rule.kind, q, f, column[j, 0], own_sums, 0)
+    return start
 
 
 @kernel
@@ -449,8 +485,9 @@ def _rate(rule: MirrorRule, state: Table) -> float:
 @kernel
 def predict(rule: MirrorRule, state: Table, batch: Batch, scores: Floats) -> None:
     f = factor_of(rule, state)
+    start = newcomer(rule, state, f, batch)
     for i in range(len(scores)):
-        scores[i] = score_row(rule, state, f, batch, i)
+        scores[i] = score_row(rule, state, f, batch, i, start)
 
 
 @kernel
@@ -483,9 +520,10 @@ def descend(
     counts, scalars = state.counts, state.scalars
     _, label, row, indptr, _, values, _ = batch
     f, q, labelled, moving, squares = factor_of(rule, state), conjugate(scalars[P]), False, 0, 0.0
+    nobody = np.zeros(0)
     for i in range(lo, hi):
         a = i - lo
-        issued[a] = score_row(rule, state, f, batch, i)
+        issued[a] = score_row(rule, state, f, batch, i, nobody)
         g[a] = slope(rule.loss, issued[a], label[i], rule.epsilon)
         norms[a] = abs(g[a]) * dual_norm(q, values, indptr[row[i]], indptr[row[i] + 1])
         scalars[STEEPEST] = max(scalars[STEEPEST], norms[a])

@@ -76,7 +76,7 @@ class Descent:
                 f"{self.name}: b={self.b:g} and graph are both given; b ties all tasks together, "
                 "graph_strength belongs to a graph"
             )
-        if self.graph_strength != 1.0 and (not self.named or self.graph_kind == "matrix"):
+        if self.graph_strength != 1.0 and self.graph_kind in (*graphs.WORDS, "matrix"):
             raise ValueError(f"{self.name}: graph_strength multiplies the Laplacian of edges, cliques or weights")
         self._settle()
 

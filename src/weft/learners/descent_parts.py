@@ -132,8 +132,6 @@ def _retune(rule: Rule, state: Parts, N: int) -> None:
             _shrink(state)
     elif rule.projection == VARIANCE:
         scalars[LIMIT] = (N - 1) * rule.sigma * rule.sigma * rule.D * rule.D
-        if scalars[LIMIT] == 0.0:
-            scalars[OWN] = 0.0  # nobody may leave the mean
         width = pairs.layout[TASK_STRIDE]
         for j in range(before, N):
             for f in range(min(width, len(sums))):
@@ -336,6 +334,8 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
                 own_step, shared_step = step * g[a] * clusters.own[c], step * g[a] * clusters.shared[c]
             if rule.projection == VARIANCE:
                 shared_step = -eta * g[a] / N
+                if scalars[LIMIT] == 0.0:
+                    own_step = 0.0  # nobody may leave the mean
             if own_step == 0.0:
                 add_vector(shared[c], indices, values, begin, end, shared_step)
             else:
@@ -390,7 +390,7 @@ def _project(
         mg += g[a] * ms[a]
         sg += g[a] * extras[a]
     if rule.projection == VARIANCE:
-        step = eta * scalars[OWN]
+        step = eta * scalars[OWN] if scalars[LIMIT] > 0.0 else 0.0
         add_exactly(scalars, Q, -2.0 * step * s * (zg - sg) + step * step * (g2 - G2 / N))
     else:
         add_exactly(scalars, Q, -2.0 * eta * xg + eta * eta * H)

@@ -8,7 +8,7 @@ cost of one.
 >>> import weft
 >>> model = weft.Model("hedge-mt-ogd", variances=[0.0, 1.0], loss="square", D=2.0, tasks=["ann", "bob"])
 >>> model.learn_one({"x": 1.0}, 1.0, "ann"), round(model.learn_one({"x": 1.0}, 1.0, "bob"), 3)
-(0.0, 0.704)
+(0.0, 0.5)
 
 Reading. The paper leaves the experts and the rate open. mt-ogd experts have b = N (b = 0 at variance 1), stay in the
 ball of radius `D` task by task, and take steps by theory for `T` rounds, or adaptive ones without `T`; mt-eg experts

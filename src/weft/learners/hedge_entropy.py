@@ -11,7 +11,7 @@ from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.learners import descent_mirror
-from weft.learners.descent_mirror import STEEPEST, MirrorRule, Table, descend, factor_of, score_row, welcome
+from weft.learners.descent_mirror import STEEPEST, MirrorRule, Table, descend, newcomer, score_row, welcome
 from weft.learners.descent_mirror import admit as admit_features
 from weft.state import Array, Plan
 
@@ -115,11 +115,12 @@ def admit(hyper: HedgeRule, state: Experts, features: int) -> None:
 def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> None:
     weights = np.empty(len(state.sigmas))
     mixture(hyper, state, weights)
-    for i in range(len(scores)):
-        scores[i] = 0.0
-        for k in range(len(weights)):
-            rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
-            scores[i] += weights[k] * score_row(rule, table, factor_of(rule, table), batch, i)
+    scores[:] = 0.0
+    for k in range(len(weights)):
+        rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
+        start = newcomer(rule, table, 1.0, batch)
+        for i in range(len(scores)):
+            scores[i] += weights[k] * score_row(rule, table, 1.0, batch, i, start)
 
 
 @kernel

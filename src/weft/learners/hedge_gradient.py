@@ -90,7 +90,7 @@ def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
 
 @kernel
 def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> None:
-    X, counts, scalars, _, _, _, sigmas = state
+    X, counts, _, _, _, _, sigmas = state
     weights = np.empty(len(sigmas))
     mixture(hyper, state, weights)
     for i in range(len(scores)):
@@ -100,7 +100,7 @@ def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> N
             if j < N:
                 scores[i] += weights[k] * row_dot(X[k], j, batch, i)[0]
             else:
-                start = newcomer_dot(_rule_of(hyper.rule, sigmas[k]), X[k], scalars[k], N, batch, i)
+                start = newcomer_dot(_rule_of(hyper.rule, sigmas[k]), X[k], N, batch, i)
                 scores[i] += weights[k] * start
 
 

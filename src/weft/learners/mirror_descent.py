@@ -89,7 +89,7 @@ class MtOgd(Descent):
                     f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"'
                 )
         if self.eta == "adaptive":
-            self.need(("D", "sigma"), "adaptive steps")
+            self.need(("D", "sigma"), 'eta="adaptive"')
         if self.projection_code == MAHALANOBIS and self.radius is None:
             self.need(("D", "sigma"), 'the radius of projection="mahalanobis" (or give radius)')
         if self.projection_code == BALL:

@@ -11,7 +11,7 @@ y is the image of a dual vector that gradients move (`descent_mirror`):
 >>> model.learn_one({"x": 1.0}, 1.0, "ann")
 0.5
 >>> model.weights().round(3).tolist()
-[[0.642, 0.358], [0.592, 0.408]]
+[[0.65, 0.35], [0.591, 0.409]]
 
 Reading. |.|_p^2/2 is (p-1)-strongly convex, a factor that Props. 5 to 7 leave out. On the simplex the p-norm starts at
 x = 1/d (the paper's 0 is not in the simplex), and y, not x, is kept in it, as in MT-EG: a subset, so that Prop. 8
@@ -99,7 +99,7 @@ class MtPnorm(Descent):
                     f'{self.name}: on a graph D and sigma do not determine the rate; give eta or "adaptive"'
                 )
         if self.eta == "adaptive":
-            self.need(("D", "sigma"), "adaptive steps")
+            self.need(("D", "sigma"), 'eta="adaptive"')
 
     @cached_property
     def form(self) -> MirrorForm:
