@@ -173,7 +173,7 @@ def _curvature(rule: MirrorRule, p: float, d: int) -> tuple[float, float]:
 
 
 @kernel
-def _root_of(rule: MirrorRule, N: int) -> tuple[float, float, float]:
+def root_of(rule: MirrorRule, N: int) -> tuple[float, float, float]:
     """b for N tasks, and A^{-1/2} = own I + shared 11^T."""
     b = rule.b
     if math.isnan(b):
@@ -191,7 +191,7 @@ def _root_of(rule: MirrorRule, N: int) -> tuple[float, float, float]:
 def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
     """b, A^{-1/2} and the rate for N tasks and d features."""
     counts, scalars, root = state.counts, state.scalars, state.root
-    b, own, shared = _root_of(rule, N)
+    b, own, shared = root_of(rule, N)
     largest = 1.0 / N if math.isinf(b) else 1.0 / (1.0 + b) + b / (1.0 + b) / N
     if rule.graph:
         largest = 0.0
@@ -337,7 +337,7 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, st
     if j >= N:
         if rule.graph:
             return 0.0
-        _, own, shared = _root_of(rule, N + 1)
+        _, own, shared = root_of(rule, N + 1)
     for e in range(indptr[row[i]], indptr[row[i] + 1]):
         feature, dot = indices[e], 0.0
         if rule.kind != P_NORM and known[feature] == 0:
@@ -363,15 +363,19 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, st
 
 @kernel
 def newcomer(rule: MirrorRule, state: Table, f: float, batch: Batch) -> Floats:
-    """Where a task starts that is not known yet, if the batch has one: y of the shared part, or of nothing at all."""
+    """Where a task starts that is not known yet, if the batch has one and it can come."""
+    if not rule.graph:
+        for i in range(len(batch.task)):
+            if batch.task[i] >= state.counts[TASKS]:
+                return start_of_newcomer(rule, state, f)
+    return np.zeros(0)
+
+
+@kernel
+def start_of_newcomer(rule: MirrorRule, state: Table, f: float) -> Floats:
+    """y of the shared part; on the simplex of p-norms the mean of all."""
     theta, shared, _, known, counts, scalars, _, _ = state
-    N, q = counts[TASKS], conjugate(scalars[P])
-    unknown = False
-    for i in range(len(batch.task)):
-        unknown = unknown or batch.task[i] >= N
-    start = np.zeros(theta.shape[0] if unknown else 0)
-    if not unknown or rule.graph:
-        return start
+    N, q, start = counts[TASKS], conjugate(scalars[P]), np.zeros(theta.shape[0])
     if rule.kind == P_SIMPLEX or N == 0:
         for j in range(len(start)):
             if N > 0:

@@ -8,7 +8,7 @@ nothing else, so that an event of a model with many tasks and features is explai
     tables of models        own x_i - xbar, shared xbar
     mirror maps             with A^{-1/2} = own I + shared 11^T, own y_i and shared sum y; on graphs A^{-1/2}_ij y_j
 
-A task that is not known is explained as the newcomer that it would be: it has no part of its own.
+A task that is not known is explained as the newcomer that it would be.
 """
 
 import math
@@ -16,13 +16,24 @@ import math
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.geometry.descent import BALL, VARIANCE, Rule
-from weft.geometry.mirror import ENTROPY, P_NORM, image
+from weft.geometry.descent import BALL, VARIANCE, Rule, tune
+from weft.geometry.mirror import P_NORM, image
 from weft.jit import kernel
 from weft.learner import Shares
 from weft.learners import descent_dense, descent_graph, descent_mirror, descent_parts
 from weft.learners.descent_graph import Sums, component_of
-from weft.learners.descent_mirror import OWN, SCALE, SHARED, MirrorRule, P, Table, columns_of, conjugate
+from weft.learners.descent_mirror import (
+    OWN,
+    SCALE,
+    SHARED,
+    MirrorRule,
+    P,
+    Table,
+    columns_of,
+    conjugate,
+    root_of,
+    start_of_newcomer,
+)
 from weft.learners.descent_parts import Parts
 from weft.pairs import read_row
 from weft.state import Array
@@ -62,41 +73,50 @@ def on_graph(rule: Rule, state: Sums, slot: int, indices: Ints) -> Shares:
     return _apart(slot, members, weights)
 
 
-def on_table(rule: Rule, X: Floats, N: int, own: float, graph: bool, slot: int, indices: Ints) -> Shares:
-    """Of a task whose model is row `slot` of X; `own` is what A^-1 = own I + shared 11^T has of I."""
+def on_table(rule: Rule, X: Floats, N: int, graph: bool, slot: int, indices: Ints) -> Shares:
+    """Of a task whose model is row `slot` of X."""
     mean = X[:N, indices].sum(axis=0) / max(N, 1)
     if slot < N:
         return two(X[slot, indices] - mean, mean)
-    if graph:
+    if graph or N == 0:
         return two(0.0 * mean, 0.0 * mean)
-    return two(0.0 * mean, (1.0 - own if rule.projection == BALL else 1.0) * mean)
+    b = tune(rule, N + 1).b
+    return two(0.0 * mean, mean if rule.projection != BALL or math.isinf(b) else b / (1.0 + b) * mean)
 
 
 def on_models(rule: Rule, state: descent_dense.Models, slot: int, indices: Ints) -> Shares:
     """Of a task in a table of models."""
-    N, own = int(state.counts[descent_dense.TASKS]), float(state.scalars[descent_dense.OWN])
-    return on_table(rule, state.X, N, own, len(state.inverse) > 0, slot, indices)
+    N = int(state.counts[descent_dense.TASKS])
+    return on_table(rule, state.X, N, len(state.inverse) > 0, slot, indices)
 
 
 def on_mirror(rule: MirrorRule, state: Table, slot: int, indices: Ints) -> Shares:
     """Of a task whose dual vector is column `slot` of a table."""
-    nothing, counts, scalars = np.zeros(len(indices)), state.counts, state.scalars
-    N = int(counts[descent_mirror.TASKS])
+    nothing, scalars = np.zeros(len(indices)), state.scalars
+    N = int(state.counts[descent_mirror.TASKS])
     if slot >= N and rule.graph:
         return two(nothing, nothing)
-    if N == 0:
-        start = 0.0 if rule.kind == P_NORM else 1.0 / max(int(counts[descent_mirror.FEATURES]), 1)
-        return two(nothing, np.where(state.known[indices] != 0, start, 0.0))
     y = images(rule, state, indices)
+    if slot >= N:
+        f, s = descent_mirror.factor_of(rule, state), scalars[SCALE]
+        start = s * np.where(usable(rule, state, indices), start_of_newcomer(rule, state, f)[indices], 0.0)
+        _, own, shared = root_of(rule, N + 1)
+        if math.isinf(scalars[descent_mirror.B]) and N > 0:
+            return two(nothing, y[0])
+        return two(own * start, shared * (y.sum(axis=0) + start))
     if rule.graph:
         entries = state.root[slot]
         near = np.flatnonzero(entries)
         return _apart(slot, near, entries[near, None] * y[near])
     if math.isinf(scalars[descent_mirror.B]):
         return two(nothing, y[0])
-    if slot >= N:
-        return two(nothing, y.sum(axis=0) / N)
     return two(scalars[OWN] * y[slot], scalars[SHARED] * y.sum(axis=0))
+
+
+def usable(rule: MirrorRule, state: Table, indices: Ints) -> Array:
+    """Which features count: on a simplex those that have held something, or were declared."""
+    counted: Array = (rule.kind == P_NORM) | (state.known[indices] != 0)
+    return counted
 
 
 def images(rule: MirrorRule, state: Table, indices: Ints) -> Array:
@@ -111,7 +131,7 @@ def _fill_images(rule: MirrorRule, state: Table, f: float, indices: Ints, y: Flo
     q, s = conjugate(state.scalars[P]), state.scalars[SCALE]
     for e in range(len(indices)):
         j = indices[e]
-        if rule.kind == ENTROPY and state.known[j] == 0:
+        if rule.kind != P_NORM and state.known[j] == 0:
             continue
         for k in range(y.shape[0]):
             y[k, e] = s * image(rule.kind, q, f, state.theta[j, k], state.sums, k)

@@ -174,15 +174,14 @@ class HedgeMtOgd(_Hedge):
         """Where the weights of a task come from, for some features: the experts', weighted as they are."""
         experts = [
             descent_shares.on_table(
-                self.hyper.rule,
+                self.hyper.rule._replace(sigma=float(sigma)),
                 state.X[k],
                 int(state.counts[k, descent_dense.TASKS]),
-                float(state.scalars[k, descent_dense.OWN]),
                 graph=False,
                 slot=slot,
                 indices=indices,
             )
-            for k in range(len(self.variances))
+            for k, sigma in enumerate(self.sigmas)
         ]
         return descent_shares.mixed(self.mixture(state), experts)
 
@@ -252,10 +251,13 @@ class HedgeMtEg(_Hedge):
 
     def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
         """Where the weights of a task come from, for some features: the experts', weighted as they are."""
-        experts = range(len(self.variances))
-        tables = [hedge_entropy.table_of(state, k) for k in experts]
-        found = [descent_shares.on_mirror(self.hyper.rule, table, slot, indices) for table in tables]
-        return descent_shares.mixed(self.mixture(state), found)
+        experts = [
+            descent_shares.on_mirror(
+                self.hyper.rule._replace(sigma=float(sigma)), hedge_entropy.table_of(state, k), slot, indices
+            )
+            for k, sigma in enumerate(self.sigmas)
+        ]
+        return descent_shares.mixed(self.mixture(state), experts)
 
     def relations(self, state: Any, tasks: int) -> Array:
         """The experts' A^-1, weighted as they are."""
