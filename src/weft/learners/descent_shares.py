@@ -8,7 +8,7 @@ nothing else, so that an event of a model with many tasks and features is explai
     tables of models        own x_i - xbar, shared xbar
     mirror maps             with A^{-1/2} = own I + shared 11^T, own y_i and shared sum y; on graphs A^{-1/2}_ij y_j
 
-A task that is not known is explained as the newcomer that it would be.
+A task that is not known is explained as the newcomer that it would be: what it starts with, it has from the others.
 """
 
 import math
@@ -103,7 +103,7 @@ def on_mirror(rule: MirrorRule, state: Table, slot: int, indices: Ints) -> Share
         _, own, shared = root_of(rule, N + 1)
         if math.isinf(scalars[descent_mirror.B]) and N > 0:
             return two(nothing, y[0])
-        return two(own * start, shared * (y.sum(axis=0) + start))
+        return two(nothing, own * start + shared * (y.sum(axis=0) + start))
     if rule.graph:
         entries = state.root[slot]
         near = np.flatnonzero(entries)
