@@ -115,7 +115,8 @@ def test_rows_of_every_kind_in_single_events(setting):
         )
     bulk = setting.model()
     scores = bulk.learn(weft.Stream(X, None if setting.target == "point" else y, "ann")).tolist()
-    expected = scores, *bulk.score(X[[0, 0]], ["ann", "bob"]).tolist(), [0, 1, 2, 3]
+    assert bulk.features[:4] == [0, 1, 2, 3]
+    expected = scores, *bulk.score(X[[0, 0]], ["ann", "bob"]).tolist(), bulk.features
     assert found == dict.fromkeys(forms, expected)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 import weft
 from weft.learners.catalogue import build
 
@@ -129,6 +131,17 @@ class Setting:
     def some_tasks(self, *names: Any) -> list[Any]:
         """These, or, on a graph, all that it names."""
         return NAMES if self.named else list(names)
+
+    def close(self, one: Any, other: Any) -> bool:
+        """Equal up to rounding; where a projection is found by iterations, up to what those amplify."""
+        iterates = self.name == "hedge-mt-ogd" or self.parameters.get("projection") in ("ball", "v-sigma")
+        tolerance = 1e-8 if iterates else 1e-12
+        return np.allclose(one, other, rtol=tolerance, atol=tolerance)
+
+    @property
+    def conservative(self) -> bool:
+        """Does a round without loss change nothing? The logistic loss is never 0, and experts have their own losses."""
+        return getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge")
 
     @property
     def projects(self) -> bool:

@@ -16,13 +16,17 @@ from weft import evaluation
 from weft.evaluation import best_in_hindsight, best_linear
 from weft.geometry.tuning import best_b, radius
 
-pytestmark = pytest.mark.xdist_group("mt-bounds")
+# A comparator that is not quite the best still has to obey the bounds.
+pytestmark = [
+    pytest.mark.xdist_group("mt-bounds"),
+    pytest.mark.filterwarnings("ignore:Solution may be inaccurate"),
+]
 
 N, D, T = 4, 5, 40
 seeds, kinds = st.integers(0, 2**32 - 1), st.sampled_from(["random", "against", "rounds"])
 losses = st.sampled_from(["logistic", "hinge", "absolute", "epsilon-insensitive"])
 sigmas = st.sampled_from([0.0, 0.2, 0.6, 0.95])
-law = settings(deadline=None, max_examples=25)
+law = settings(deadline=None, max_examples=15)
 
 
 def against(seed, loss, name, **parameters):

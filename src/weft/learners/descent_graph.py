@@ -229,14 +229,14 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
             return t
         # scores and slopes of the round
         s = factor_of(rule, state)
-        g2, xg, moving, labelled = 0.0, 0.0, 0, False
+        g2, xg, moving, last, labelled = 0.0, 0.0, 0, lo, False
         for i in range(lo, hi):
             a = i - lo
             total, squares[a] = _ask_neighbours(state, batch, i, slots)
             scores[i] = s * total
             g[a] = slope(rule.loss, scores[i], label[i], rule.epsilon)
             if g[a] * g[a] * squares[a] > 0.0:
-                moving += 1
+                moving, last = moving + 1, i
             g2 += g[a] * g[a] * squares[a]
             xg += g[a] * scores[i]
             labelled = labelled or not math.isnan(label[i])
@@ -244,7 +244,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
             continue
         H = 0.0
         if rule.projection == MAHALANOBIS or (rule.rate == ADAPTIVE and moving > 1):
-            H = diagonal(relation, task[lo]) * g2 if hi - lo == 1 else _compound(relation, batch, lo, hi, g)
+            H = diagonal(relation, task[last]) * g2 if moving <= 1 else _compound(relation, batch, lo, hi, g)
         if rule.rate == ADAPTIVE:
             scalars[SQUARES] += g2 if moving == 1 else H / largest
         eta = rate_of(rule, rule.eta, scalars[SQUARES], scalars[ROUNDS] + 1.0)

@@ -264,7 +264,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
             _retune(rule, state, N)
         # scores and slopes of the round
         s = factor_of(rule, state) if rule.rate >= LEADER else scalars[SCALE]
-        g2, moving, labelled = 0.0, 0, False
+        g2, moving, last, labelled = 0.0, 0, 0, False
         for i in range(lo, hi):
             j, a, begin, end = task[i], i - lo, indptr[row[i]], indptr[row[i] + 1]
             c = clusters.label[j] if rule.clusters else 0
@@ -284,7 +284,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
                     scores[i] = ms[a] + s * (zs[a] - extras[a])
             g[a] = slope(rule.loss, scores[i], label[i], rule.epsilon)
             if g[a] * g[a] * squares[a] > 0.0:
-                moving += 1
+                moving, last = moving + 1, a
             g2 += g[a] * g[a] * squares[a]
             labelled = labelled or not math.isnan(label[i])
         if not labelled:
@@ -293,11 +293,11 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
         G2, H = g2, 0.0
         if projects or rule.rate == ADAPTIVE:
             if not rule.clusters:
-                if hi - lo > 1:
+                if moving > 1:
                     G2 = _together(batch, lo, hi, g, clusters.label, np.int64(-1), total)
                 H = scalars[OWN] * g2 + scalars[SHARED] * G2
-            elif hi - lo == 1:
-                c = clusters.label[task[lo]]
+            elif moving <= 1:
+                c = clusters.label[task[lo + last]]
                 H = (clusters.own[c] + clusters.shared[c]) * g2
             else:
                 for a in range(hi - lo):
