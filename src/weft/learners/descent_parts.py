@@ -205,12 +205,12 @@ def _together(batch: Batch, lo: int, hi: int, g: Floats, label: Ints, c: int | n
     """|sum of the gradients g x of a round, of the tasks of cluster c|^2; `total` is scratch, zero again after."""
     task, _, row, indptr, indices, values, _ = batch
     for i in range(lo, hi):
-        if c < 0 or label[task[i]] == c:
+        if g[i - lo] != 0.0 and (c < 0 or label[task[i]] == c):
             for e in range(indptr[row[i]], indptr[row[i] + 1]):
                 total[indices[e]] += g[i - lo] * values[e]
     square = 0.0
     for i in range(lo, hi):
-        if c < 0 or label[task[i]] == c:
+        if g[i - lo] != 0.0 and (c < 0 or label[task[i]] == c):
             for e in range(indptr[row[i]], indptr[row[i] + 1]):
                 square += total[indices[e]] * total[indices[e]]
                 total[indices[e]] = 0.0
