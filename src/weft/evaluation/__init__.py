@@ -6,7 +6,8 @@ auc, auc_per_task                  area under the ROC curve, over all rows or wi
 record, Run, Bound                 a run with all that the loss bounds need
 lemma1, theorem4, corollary5, theorem6, corollary7, theorem9
                                    (left, right) of the bounds of Dekel, Long and Singer (2007) for a run
-Descent, regret, loss_and_slope    a run of multitask mirror descent, and what it lost more than fixed vectors
+record_descent, Descent, regret, loss_and_slope
+                                   a run of multitask mirror descent, and what it lost more than fixed vectors
 theorem1, theorem1_varying, ftrl, hedge_inequality
 proposition2, proposition5, proposition6, proposition7, proposition8, hedge_theorem9
                                    (left, right) of the bounds of Cesa-Bianchi, Laforgue, Paudice and Pontil (2022)
@@ -25,6 +26,7 @@ from weft.evaluation.descent_rates import (
     proposition7,
     proposition8,
 )
+from weft.evaluation.descent_record import record_descent
 from weft.evaluation.hindsight import best_in_hindsight, best_linear
 from weft.evaluation.measures import loss_and_slope
 from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
@@ -55,6 +57,7 @@ __all__ = [
     "proposition7",
     "proposition8",
     "record",
+    "record_descent",
     "regret",
     "theorem1",
     "theorem1_varying",

@@ -207,14 +207,14 @@ def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
         if rule.kind != P_NORM:  # Prop. 8, with f = 1 + sigma^2 (N-1) = N max A^-1_ii
             eta = N * math.sqrt(2.0 * lam * C / (N * largest))
         else:  # Prop. 5 and 6
-            eta = _radius(rule, b, N) * math.sqrt(lam / largest)
+            eta = radius_of(rule, b, N) * math.sqrt(lam / largest)
     counts[TUNED] = N
     scalars[ETA], scalars[B], scalars[OWN], scalars[SHARED] = eta, b, own, shared
     scalars[LARGEST], scalars[P] = largest, p
 
 
 @kernel
-def _radius(rule: MirrorRule, b: float, N: int) -> float:
+def radius_of(rule: MirrorRule, b: float, N: int) -> float:
     """rho^2 = 2 N D^2 (1 + b sigma^2 (N-1)/N), unless it is given."""
     if not math.isnan(rule.radius):
         return rule.radius
@@ -593,7 +593,7 @@ def _diagonal(rule: MirrorRule, state: Table, i: int) -> float:
 def _into_ball(rule: MirrorRule, state: Table, q: float) -> None:
     """sum_k |y_k|_p^2 <= radius^2: the Bregman projection scales all columns alike."""
     theta, shared, sums, _, counts, scalars, _, _ = state
-    rho, total, s = _radius(rule, scalars[B], counts[TASKS]), 0.0, scalars[SCALE]
+    rho, total, s = radius_of(rule, scalars[B], counts[TASKS]), 0.0, scalars[SCALE]
     for k in range(columns_of(state)):
         size = s * column_norm(q, sums, k)
         total += size * size

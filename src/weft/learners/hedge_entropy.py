@@ -141,11 +141,13 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
             descend(rule, table, batch, lo, hi, issued, g, norms)
             for i in range(lo, hi):
                 scores[i] += weights[k] * issued[i - lo]
+                if trace.shape[0]:
+                    trace[i, 1], trace[i, 2 + K + k] = rate, weights[k]
                 if not math.isnan(label[i]):
                     loss = loss_value(rule.loss, issued[i - lo], label[i], rule.epsilon)
                     state.losses[k] += loss
                     if trace.shape[0]:
-                        trace[i, 1], trace[i, 2 + k], trace[i, 2 + K + k] = rate, loss, weights[k]
+                        trace[i, 2 + k] = loss
         if awake:
             state.rounds[0] += 1.0
         if trace.shape[0]:

@@ -126,13 +126,15 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
             for i in range(lo, hi):
                 a = i - lo
                 scores[i] += weights[k] * issued[a]
+                if trace.shape[0]:
+                    trace[i, 1], trace[i, 2 + K + k] = rate, weights[k]
                 if math.isnan(label[i]):
                     continue
                 loss = loss_value(rule.loss, issued[a], label[i], rule.epsilon)
                 losses[k] += loss
                 largest = max(largest, abs(g[a]) * math.sqrt(squares[a]))
                 if trace.shape[0]:
-                    trace[i, 1], trace[i, 2 + k], trace[i, 2 + K + k] = rate, loss, weights[k]
+                    trace[i, 2 + k] = loss
         steepest[0] = largest
         if awake:
             labelled[0] += 1.0
