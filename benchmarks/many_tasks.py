@@ -1,5 +1,7 @@
 """10 tasks and 100,000 tasks: cost per event, and bytes of state per (task, feature) pair seen."""
 
+import time
+
 import numpy as np
 from scipy import sparse
 
@@ -12,7 +14,7 @@ EVENTS = 200_000
 
 def run() -> list[Figure]:
     figures = []
-    for name in ("pa", "perceptron"):
+    for name in ("pa", "perceptron", "mt-ogd"):
         for kind, make in (("50 dense features", _dense), ("20 of 2^18 features", _sparse)):
             few, many = (_seconds(name, make(tasks)) for tasks in (10, 100_000))
             figures.append(
@@ -25,7 +27,7 @@ def run() -> list[Figure]:
                     few / many >= 0.5,
                 )
             )
-    return [*figures, _memory()]
+    return [*figures, _memory("pa"), _memory("mt-ogd"), _million()]
 
 
 def _dense(tasks: int) -> weft.Stream:
@@ -50,15 +52,42 @@ def _seconds(name: str, events: weft.Stream) -> float:
     return best(lambda: model.learn(events)) / len(events)
 
 
-def _memory() -> Figure:
-    model = weft.Model("pa")
+def _million() -> Figure:
+    """A million tasks, ten million events in chunks made on the way; only learning is timed."""
+    tasks, events, chunk, nonzeros, features = 1_000_000, 10_000_000, 500_000, 10, 1 << 16
+    model, seconds = weft.Model("mt-ogd", b=10.0, eta=0.1), 0.0
+    for seed in range(events // chunk):
+        rng = np.random.default_rng(seed)
+        part = features // nonzeros
+        columns = rng.integers(0, part, (chunk, nonzeros)) + part * np.arange(nonzeros)
+        bounds = np.arange(0, chunk * nonzeros + 1, nonzeros)
+        X = sparse.csr_array((rng.normal(size=chunk * nonzeros), columns.ravel(), bounds), shape=(chunk, features))
+        stream = weft.Stream(X, rng.choice([-1, 1], chunk), rng.integers(0, tasks, chunk))
+        began = time.perf_counter()
+        model.learn(stream)
+        seconds += time.perf_counter() - began
+    pairs = int(model.state.pairs.layout[2])
+    held = sum(array.nbytes for array in (*model.state.pairs, model.state.own))
+    return Figure(
+        f"mt-ogd, {len(model.tasks):,} tasks, 10 million events, 10 of 2^16 features",
+        f"{seconds / events * 1e6:.2f} us",
+        f"{pairs / 1e6:.0f} million pairs in {held / 2**30:.1f} GiB",
+        f"{seconds:.0f} s",
+        "finishes",
+        True,
+    )
+
+
+def _memory(name: str) -> Figure:
+    model = weft.Model(name)
     model.learn(_sparse(100_000))
-    held = sum(array.nbytes for array in (*model.state.pairs, model.state.weights))
+    own = model.state.own if name == "mt-ogd" else model.state.weights
+    held = sum(array.nbytes for array in (*model.state.pairs, own))
     pairs = int(model.state.pairs.layout[2])
     text = f"{held / 2**20:.0f} MiB for {pairs:,} pairs"
     table = len(model.tasks) * len(model.features) * 8 / 2**30
     return Figure(
-        "pa, 100,000 tasks x 2^19 features: state",
+        f"{name}, 100,000 tasks x 2^19 features: state",
         text,
         f"a table: {table:.0f} GiB",
         f"{held / pairs:.0f} B/pair",
