@@ -30,19 +30,24 @@ def dot_shared(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, sc
     """
     layout, _, _ = pairs
     task, _, row, indptr, indices, values, _ = batch
-    scores[lo:hi] = 0.0
+    sums = np.zeros((4, hi - lo))
     by_task, by_feature = np.uint64(layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
-    first, count, out = np.uint64(task[lo]), np.uint64(hi - lo), np.uint64(lo)
+    first, count = np.uint64(task[lo]), np.uint64(hi - lo)
     adjacent = side_by_side(layout, task, lo, hi)
-    for e in range(np.uint64(indptr[row[lo]]), np.uint64(indptr[row[lo] + 1])):
+    begin, end = np.uint64(indptr[row[lo]]), np.uint64(indptr[row[lo] + 1])
+    whole = begin + (end - begin) // np.uint64(4) * np.uint64(4)
+    for e in range(begin, end):
         base, value = np.uint64(indices[e]) * by_feature, values[e]
+        turn = (e - begin) % np.uint64(4) if e < whole else np.uint64(0)
         if adjacent:
             base += first
             for i in range(np.uint64(0), count):
-                scores[out + i] += weights[base + i] * value
+                sums[turn, i] += weights[base + i] * value
         else:
-            for i in range(np.uint64(lo), np.uint64(hi)):
-                scores[i] += weights[base + np.uint64(task[i]) * by_task] * value
+            for i in range(np.uint64(0), count):
+                sums[turn, i] += weights[base + np.uint64(task[lo + i]) * by_task] * value
+    for i in range(hi - lo):
+        scores[lo + i] = (sums[0, i] + sums[1, i]) + (sums[2, i] + sums[3, i])
 
 
 @kernel
