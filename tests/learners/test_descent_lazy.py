@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from learners.descent_runs import deviation
-from weft.learners import descent_graph, descent_mirror, descent_parts, mirror_descent
+from weft.learners import descent_graph, descent_parts, mirror_descent, mirror_table
 
 pytestmark = pytest.mark.xdist_group("mt-lazy")
 
@@ -232,4 +232,4 @@ def test_the_norms_of_dual_vectors(form, p, eta, radius, events):
     expected = mirror_descent_of(X, y, task, A, hinge_slope, eta, lambda theta: link(theta, p / (p - 1)), ball)
     assert deviation(scores, expected[0]) <= 1e-9
     assert deviation(model.weights(), expected[1]) <= 1e-9
-    assert descent_mirror.FOLD <= model.state.scalars[descent_mirror.SCALE] <= 1
+    assert mirror_table.FOLD <= model.state.scalars[mirror_table.SCALE] <= 1

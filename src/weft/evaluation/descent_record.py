@@ -21,7 +21,7 @@ from weft.geometry.descent import BALL, LEADER, MAHALANOBIS, V_SIGMA, VARIANCE, 
 from weft.geometry.interaction import CliqueBlocks, General, clique
 from weft.geometry.mirror import ENTROPY, P_NORM
 from weft.learner import trace_columns
-from weft.learners import descent_mirror
+from weft.learners import mirror_table
 from weft.learners.descent_forms import EuclideanForm
 from weft.learners.descent_parameters import Descent as DescentLearner
 from weft.learners.hedge import HedgeMtEg, HedgeMtOgd
@@ -113,15 +113,15 @@ def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
             fields["spread"] = (N - 1) * (rule.sigma * rule.D) ** 2
         return fields | {"update": "leader" if rule.rate >= LEADER else "mirror"}
     mirror = form.hyper
-    p = float(model.state.scalars[descent_mirror.P])
+    p = float(model.state.scalars[mirror_table.P])
     regularizer: Regularizer = "entropy"
     if mirror.kind != ENTROPY:
         regularizer = ("p-norm" if mirror.kind == P_NORM else "p-norm simplex", p)
         fields["lam"] = p - 1.0
     if mirror.ball:
         b = learner.clique_b(N) if learner.named is None else 0.0
-        fields["radius"] = descent_mirror.radius_of(mirror, b, N)
-    leads = mirror.rate >= descent_mirror.LEADER
+        fields["radius"] = mirror_table.radius_of(mirror, b, N)
+    leads = mirror.rate >= mirror_table.LEADER
     return fields | {"regularizer": regularizer, "update": "leader" if leads else "mirror"}
 
 

@@ -24,9 +24,10 @@ from weft.learners import (
     descent_mirror,
     descent_parts,
     descent_shares,
+    mirror_table,
 )
 from weft.learners.descent_distances import Mean, mean_of_clique, mean_on_graph
-from weft.learners.descent_mirror import MirrorRule
+from weft.learners.mirror_table import MirrorRule
 from weft.names import Name
 from weft.state import Array, Plan
 
@@ -111,7 +112,7 @@ class MirrorForm:
     hyper: MirrorRule
     named: Named | None
     prepares: bool = False
-    plan: Plan = descent_mirror.PLAN
+    plan: Plan = mirror_table.PLAN
     kernels: Kernels = Kernels(
         descent_mirror.predict, descent_mirror.learn, descent_mirror.predict_one, descent_mirror.learn_one
     )
@@ -123,19 +124,19 @@ class MirrorForm:
 
     def init(self, tasks: Sequence[Name]) -> Any:
         if self.named is None:
-            return descent_mirror.blank(len(tasks))
+            return mirror_table.blank(len(tasks))
         order = self.named.graph.order(tasks)
-        return descent_mirror.blank(len(tasks), self.named.matrix.dense(-0.5)[np.ix_(order, order)], order)
+        return mirror_table.blank(len(tasks), self.named.matrix.dense(-0.5)[np.ix_(order, order)], order)
 
     def prepare(self, state: Any, needed: Ints) -> Any:
         return state
 
     def admit(self, state: Any, features: int) -> None:
         """Features 0 .. features-1 count from now on."""
-        descent_mirror.admit(self.hyper, state, features)
+        mirror_table.admit(self.hyper, state, features)
 
     def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
-        own, shared = descent_mirror.both_parts(self.hyper, state, tasks, features)
+        own, shared = mirror_table.both_parts(self.hyper, state, tasks, features)
         alone = self._alone(state)
         return (own, shared) if alone is None else (alone[:, None] * own, shared + (1.0 - alone[:, None]) * own)
 

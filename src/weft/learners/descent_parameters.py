@@ -21,7 +21,7 @@ from weft.geometry.losses import CLASSIFY, CODES
 from weft.geometry.tuning import best_b, paper_b
 from weft.learner import Distances, Kernels, Shares, Target
 from weft.learners.descent_forms import EuclideanForm, MirrorForm, Named
-from weft.learners.descent_mirror import simplex_b
+from weft.learners.mirror_table import simplex_b
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
 from weft.names import Name
 from weft.state import Array, Plan

@@ -20,21 +20,11 @@ from weft.geometry.descent import BALL, VARIANCE, Rule, tune
 from weft.geometry.mirror import P_NORM, image
 from weft.jit import kernel
 from weft.learner import Shares
-from weft.learners import descent_dense, descent_graph, descent_mirror, descent_parts
+from weft.learners import descent_dense, descent_graph, descent_parts, mirror_table
 from weft.learners.descent_graph import Sums, component_of
-from weft.learners.descent_mirror import (
-    OWN,
-    SCALE,
-    SHARED,
-    MirrorRule,
-    P,
-    Table,
-    columns_of,
-    conjugate,
-    root_of,
-    start_of_newcomer,
-)
+from weft.learners.descent_mirror import start_of_newcomer
 from weft.learners.descent_parts import Parts
+from weft.learners.mirror_table import OWN, SCALE, SHARED, MirrorRule, P, Table, columns_of, conjugate, root_of
 from weft.pairs import read_row
 from weft.state import Array
 
@@ -93,22 +83,22 @@ def on_models(rule: Rule, state: descent_dense.Models, slot: int, indices: Ints)
 def on_mirror(rule: MirrorRule, state: Table, slot: int, indices: Ints) -> Shares:
     """Of a task whose dual vector is column `slot` of a table."""
     nothing, scalars = np.zeros(len(indices)), state.scalars
-    N = int(state.counts[descent_mirror.TASKS])
+    N = int(state.counts[mirror_table.TASKS])
     if slot >= N and rule.graph:
         return two(nothing, nothing)
     y = images(rule, state, indices)
     if slot >= N:
-        f, s = descent_mirror.factor_of(rule, state), scalars[SCALE]
+        f, s = mirror_table.factor_of(rule, state), scalars[SCALE]
         start = s * np.where(usable(rule, state, indices), start_of_newcomer(rule, state, f)[indices], 0.0)
         _, own, shared = root_of(rule, N + 1)
-        if math.isinf(scalars[descent_mirror.B]) and N > 0:
+        if math.isinf(scalars[mirror_table.B]) and N > 0:
             return two(nothing, y[0])
         return two(nothing, own * start + shared * (y.sum(axis=0) + start))
     if rule.graph:
         entries = state.root[slot]
         near = np.flatnonzero(entries)
         return _apart(slot, near, entries[near, None] * y[near])
-    if math.isinf(scalars[descent_mirror.B]):
+    if math.isinf(scalars[mirror_table.B]):
         return two(nothing, y[0])
     return two(scalars[OWN] * y[slot], scalars[SHARED] * y.sum(axis=0))
 
@@ -122,7 +112,7 @@ def usable(rule: MirrorRule, state: Table, indices: Ints) -> Array:
 def images(rule: MirrorRule, state: Table, indices: Ints) -> Array:
     """y of all columns for these features: (columns, features)."""
     y = np.zeros((columns_of(state), len(indices)))
-    _fill_images(rule, state, descent_mirror.factor_of(rule, state), indices, y)
+    _fill_images(rule, state, mirror_table.factor_of(rule, state), indices, y)
     return y
 
 

@@ -35,13 +35,13 @@ from weft.learner import Distances, Kernels, Shares, Target
 from weft.learners import (
     descent_dense,
     descent_distances,
-    descent_mirror,
     descent_shares,
     hedge_entropy,
     hedge_gradient,
+    mirror_table,
 )
-from weft.learners.descent_mirror import ANYTIME, HORIZON, MirrorRule, simplex_b
 from weft.learners.descent_parameters import LOSSES
+from weft.learners.mirror_table import ANYTIME, HORIZON, MirrorRule, simplex_b
 from weft.learners.parameters import Choice, Parsed, Real, check, number, parameter
 from weft.names import Name
 from weft.state import Array, Plan
@@ -244,7 +244,7 @@ class HedgeMtEg(_Hedge):
         own, shared = np.zeros((tasks, features)), np.zeros((tasks, features))
         for k, weight in enumerate(self.mixture(state)):
             table = hedge_entropy.table_of(state, k)
-            parts = descent_mirror.both_parts(self.hyper.rule, table, tasks, features)
+            parts = mirror_table.both_parts(self.hyper.rule, table, tasks, features)
             own += weight * parts[0]
             shared += weight * parts[1]
         return own, shared

@@ -10,9 +10,10 @@ from weft.geometry.hedge import hedge_rate, hedge_weights
 from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
-from weft.learners import descent_mirror
-from weft.learners.descent_mirror import STEEPEST, MirrorRule, Table, descend, newcomer, score_row, welcome
-from weft.learners.descent_mirror import admit as admit_features
+from weft.learners import mirror_table
+from weft.learners.descent_mirror import descend, newcomer, score_row
+from weft.learners.mirror_table import STEEPEST, MirrorRule, Table, welcome
+from weft.learners.mirror_table import admit as admit_features
 from weft.state import Array, Plan
 
 
@@ -40,14 +41,14 @@ class Experts(NamedTuple):
 
 
 def plan(K: int) -> Plan:
-    tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in descent_mirror.PLAN.axes.items()}
-    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=descent_mirror.PLAN.counts)
+    tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in mirror_table.PLAN.axes.items()}
+    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=mirror_table.PLAN.counts)
 
 
 def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
-    one, K = descent_mirror.blank(tasks), len(sigmas)
-    tables: dict[str, Any] = {name: np.repeat(getattr(one, name)[None], K, axis=0) for name in descent_mirror.PLAN.axes}
+    one, K = mirror_table.blank(tasks), len(sigmas)
+    tables: dict[str, Any] = {name: np.repeat(getattr(one, name)[None], K, axis=0) for name in mirror_table.PLAN.axes}
     return Experts(
         **tables, losses=np.zeros(K), rounds=np.zeros(1), sigmas=np.array(sigmas), root=one.root, order=one.order
     )

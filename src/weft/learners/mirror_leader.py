@@ -23,7 +23,7 @@ from typing import ClassVar
 from weft.geometry import descent
 from weft.geometry.losses import CODES
 from weft.geometry.mirror import ENTROPY
-from weft.learners import descent_mirror
+from weft.learners import mirror_table
 from weft.learners.descent_forms import EuclideanForm, MirrorForm
 from weft.learners.descent_parameters import Descent
 from weft.learners.mirror_maps import mirror_form
@@ -53,7 +53,7 @@ class MtFtrl(Descent):
         falls = self.eta == "sqrt"
         eta = self.eta0 if isinstance(self.eta, str) else self.eta
         if self.regularizer == "entropy":
-            rate = descent_mirror.LEADER_SQRT if falls else descent_mirror.LEADER
+            rate = mirror_table.LEADER_SQRT if falls else mirror_table.LEADER
             return mirror_form(self, ENTROPY, rate, eta=eta, sigma=0.0)
         rule = descent.Rule(
             loss=CODES[self.loss],

@@ -28,8 +28,8 @@ from typing import ClassVar
 from weft.geometry.losses import CODES
 from weft.geometry.mirror import ENTROPY, P_NORM, P_SIMPLEX
 from weft.learners.descent_forms import MirrorForm
-from weft.learners.descent_mirror import ADAPTIVE, ANYTIME, CONSTANT, HORIZON, MirrorRule
 from weft.learners.descent_parameters import DEFAULT_D, DEFAULT_SIGMA, Descent
+from weft.learners.mirror_table import ADAPTIVE, ANYTIME, CONSTANT, HORIZON, MirrorRule
 from weft.learners.parameters import Choice, Real, number, parameter
 
 _LIPSCHITZ = parameter(
