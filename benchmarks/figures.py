@@ -1,5 +1,6 @@
 """What a benchmark reports, and how time is taken."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,6 +25,15 @@ def best(run: Callable[[], object], repeats: int = 5) -> float:
         run()
         times.append(time.perf_counter() - began)
     return min(times)
+
+
+def alternately(*runs: Callable[[], object], repeats: int = 7) -> list[float]:
+    """Seconds of the fastest time of each, taken in turns: a slow minute of the machine then slows all of them."""
+    times = [math.inf] * len(runs)
+    for _ in range(repeats):
+        for at, run in enumerate(runs):
+            times[at] = min(times[at], best(run, 1))
+    return times
 
 
 def ratio(what: str, ours: float, peer_name: str, peer: float, target: float | None = None) -> Figure:
