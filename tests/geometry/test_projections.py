@@ -247,7 +247,9 @@ def test_balls_of_any_matrix(case, kind):
         return
     assert 0 < sweeps < projections.SWEEPS
     size = max(D, np.abs(Z).max())
-    np.testing.assert_allclose(X, programme(Z, None, D, A=A), rtol=0, atol=1e-4 * size)
+    solved = programme(Z, None, D, A=A)
+    assert np.sum((X - Z) * (A @ (X - Z))) <= np.sum((solved - Z) * (A @ (solved - Z))) * (1 + 1e-7)
+    np.testing.assert_allclose(X, solved, rtol=0, atol=1e-4 * size)
     np.testing.assert_allclose(X, certified(X, Z, A, D), rtol=0, atol=1e-11 * size)
     again = X.copy()
     assert project_balls_general(again, *Z.shape, A, D, np.empty_like(Z)) == 0
@@ -290,6 +292,7 @@ def test_v_sigma(case, b, sigma):
         return
     size = max(D, np.abs(Z).max())
     solved = programme(Z, b, D, limit)
+    assert distance(X, Z, b) <= distance(solved, Z, b) * (1 + 1e-7)
     np.testing.assert_allclose(X, solved, rtol=0, atol=1e-4 * size)
     exact = certified(X, Z, clique(n, b).dense(1.0), D, limit if n > 1 else math.inf)
     np.testing.assert_allclose(X, exact, rtol=0, atol=max(1e-11, 1e-14 * b) * size)
