@@ -1,4 +1,4 @@
-"""`predict_one` and `learn_one` on a dict of 20 named features: median time of the two together, best of three passes."""
+"""`predict_one` and `learn_one` on a dict of 20 named features: median time of both together, best of three passes."""
 
 import statistics
 import time
