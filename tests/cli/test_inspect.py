@@ -54,6 +54,15 @@ def test_tasks_by_number_and_tuple(weft_command):
     assert error == "weft: the model has no task 'bobb'; did you mean bob?\n"
 
 
+def test_relations_of_three_tasks_name_every_pair_once(weft_command):
+    model = weft.Model("mt-ogd", graph=[("ann", "bob"), ("bob", "eve", 2.0)], eta=0.5)
+    model.learn_one({"x": 1.0}, 1, "ann")
+    model.save("graph.weft")
+    found = json.loads(weft_command("inspect", "graph.weft", "--json").output)["relations"]["strongest"]
+    assert [pair["tasks"] for pair in found] == [["bob", "eve"], ["ann", "bob"], ["ann", "eve"]]
+    assert found[0]["relation"] == pytest.approx(model.relations()[1, 2])
+
+
 def test_pooled_relations(weft_command, events):
     weft_command("learn", events, "--model", "p.weft", "--set", "pooled=true")
     assert "pooled: all tasks have the same weights" in weft_command("inspect", "p.weft").stdout

@@ -92,11 +92,11 @@ def _relations(model: "Model") -> dict[str, Any]:
         return {"summary": "pooled: all tasks have the same weights"}
     if np.allclose(others, others[0]):
         return {"summary": f"every task moves every other by {others[0]:.4g} of its own step"}
-    np.fill_diagonal(matrix, 0.0)
-    strongest = np.argsort(-np.abs(np.triu(matrix, 1)), axis=None, kind="stable")[:5]
+    first, second = np.triu_indices(n, 1)  # every pair once
+    strongest = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:5]
     pairs = [
         {"tasks": [model.tasks[i], model.tasks[j]], "relation": float(matrix[i, j])}
-        for i, j in (divmod(int(at), n) for at in strongest)
+        for i, j in zip(first[strongest].tolist(), second[strongest].tolist(), strict=True)
     ]
     return {"summary": f"between {others.min():.4g} and {others.max():.4g}", "strongest": pairs}
 
