@@ -4,7 +4,8 @@ A learner declares a `Plan`: for each array of its state the axes it runs over. 
 slicing to what is in use, checking what a file holds) is generic, so that no learner writes a `save` of its own.
 
 Axes: `task` and `feature` follow the vocabulary; `pair` the (task, feature) pairs; `support` and `nonzero` rows that a
-learner keeps, with their numbers in use counted in the state's array `used`; an integer is a fixed size.
+learner keeps, and `mover` the tasks that have moved, with their numbers in use counted in the state's array `used`; an
+integer is a fixed size.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +23,9 @@ from weft.pairs import HASHED, TASK_STRIDE, Pairs
 Array = NDArray[Any]
 State = TypeVar("State", bound=tuple[Any, ...])
 
-SUPPORT, NONZERO = 0, 1
-"""Positions in a state's array `used`."""
+COUNTED = ("support", "nonzero", "mover")
+SUPPORT, NONZERO, MOVER = range(3)
+"""Positions in a state's array `used`, which may leave out the last."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Plan:
     counts: Mapping[str, tuple[str | int, ...]] = field(
         default_factory=dict
     )  # whole numbers -> axis or number, the most
+    scratch: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)  # working space: grows, is not saved
+    most: Mapping[str, int] = field(default_factory=dict)  # axis -> the most it can need
     check: Callable[[Mapping[str, Array]], None] | None = None  # what else a file's arrays must satisfy
 
 
@@ -47,6 +51,7 @@ class Sizes(NamedTuple):
     feature: int
     support: int = 0
     nonzero: int = 0
+    mover: int = 0
 
 
 def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
@@ -54,16 +59,26 @@ def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
     grown: dict[str, Any] = {}
     if hasattr(state, "pairs"):
         grown |= _reserve_pairs(state, plan, sizes)
-    for name, axes in plan.axes.items():
+    for name, axes in (*plan.axes.items(), *plan.scratch.items()):
         if "pair" in axes:
             continue
         array = getattr(state, name)
-        need = [getattr(sizes, axis) if isinstance(axis, str) else axis for axis in axes]
-        shape = [have if have >= want else max(want, 2 * have) for have, want in zip(array.shape, need, strict=True)]
+        shape = [_size(have, axis, plan, sizes) for have, axis in zip(array.shape, axes, strict=True)]
         if list(array.shape) != shape:
             grown[name] = np.zeros(shape, array.dtype)
             grown[name][tuple(slice(0, have) for have in array.shape)] = array
     return _replaced(state, grown) if grown else state
+
+
+def _size(have: int, axis: str | int, plan: Plan, sizes: Sizes) -> int:
+    """The length of an axis: at least doubled if it has to grow, but not beyond the most that it can need."""
+    if isinstance(axis, int):
+        return axis
+    most = plan.most.get(axis)
+    want = getattr(sizes, axis) if most is None else min(getattr(sizes, axis), most)
+    if have >= want:
+        return have
+    return max(want, 2 * have) if most is None else min(max(want, 2 * have), most)
 
 
 def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool) -> State:
@@ -87,9 +102,9 @@ def sizes_for(state: Any, tasks: int, features: int, batch: Batch, done: int) ->
     rows = batch.row[batch.rounds[done] : batch.rounds[done + 1]]
     if hasattr(state, "used"):
         nonzeros = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows]))
-        sizes = sizes._replace(
-            support=int(state.used[SUPPORT]) + len(rows) + 1, nonzero=int(state.used[NONZERO]) + nonzeros + 1
-        )
+        more = dict(zip(COUNTED, (len(rows) + 1, nonzeros + 1, len(rows) + 1), strict=True))
+        used = {axis: int(n) for axis, n in zip(COUNTED, state.used, strict=False)}
+        sizes = sizes._replace(**{axis: n + more[axis] for axis, n in used.items()})
     return sizes
 
 
@@ -114,7 +129,7 @@ def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, f
     if set(arrays) != expected:
         raise ValueError(f"the state holds the arrays {sorted(arrays)}, expected {sorted(expected)}")
     found: dict[str, Any] = {}
-    sizes = _live_sizes_of(arrays, tasks, features)
+    sizes = _live_sizes_of(arrays, plan, tasks, features)
     for name, axes in plan.axes.items():
         want = tuple(sizes[a] if isinstance(a, str) else a for a in axes)
         like = getattr(blank, name)
@@ -147,17 +162,20 @@ def _replaced(state: State, arrays: Mapping[str, Any]) -> State:
 
 
 def _live_sizes(state: Any, tasks: int, features: int) -> dict[str, int]:
-    used = getattr(state, "used", (0, 0))
-    return {"task": tasks, "feature": features, "support": int(used[SUPPORT]), "nonzero": int(used[NONZERO])}
+    used = {axis: int(n) for axis, n in zip(COUNTED, getattr(state, "used", ()), strict=False)}
+    return {"task": tasks, "feature": features} | used
 
 
-def _live_sizes_of(arrays: Mapping[str, Array], tasks: int, features: int) -> dict[str, int]:
-    sizes = {"task": tasks, "feature": features, "support": 0, "nonzero": 0, "pair": 0}
+def _live_sizes_of(arrays: Mapping[str, Array], plan: Plan, tasks: int, features: int) -> dict[str, int]:
+    sizes = {"task": tasks, "feature": features, "pair": 0}
     if "used" in arrays:
         used = arrays["used"]
-        if used.shape != (2,) or used.dtype != np.int64 or np.any(used < 0):
-            raise ValueError("the state's counts of kept rows are not two whole numbers")
-        sizes |= {"support": int(used[SUPPORT]), "nonzero": int(used[NONZERO])}
+        if used.shape != plan.axes["used"] or used.dtype != np.int64 or np.any(used < 0):
+            raise ValueError(f"the state's counts of what is kept are not {plan.axes['used'][0]} whole numbers")
+        sizes |= {axis: int(n) for axis, n in zip(COUNTED, used, strict=False)}
+        for axis, most in plan.most.items():
+            if sizes[axis] > most:
+                raise ValueError(f"the state's axis {axis} has {sizes[axis]} entries, more than {most}")
     if "pairs" in arrays:
         keys = arrays["pairs"]
         if keys.dtype != np.int64 or keys.ndim != 2 or keys.shape[1] != 2:

@@ -17,9 +17,10 @@ from weft.batch import Floats, Ints
 from weft.geometry.descent import Rule
 from weft.geometry.graphs import Graph
 from weft.geometry.interaction import General
+from weft.geometry.relation import diagonal
 from weft.learner import Distances
 from weft.learners import descent_graph, descent_parts
-from weft.learners.descent_graph import Sums, diagonal, with_rows
+from weft.learners.descent_graph import Sums, with_rows
 from weft.learners.descent_parts import Parts
 from weft.state import Array, Plan, live
 

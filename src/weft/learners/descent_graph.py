@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
-from weft.geometry.definite import MOST_DENSE
 from weft.geometry.descent import ADAPTIVE, LEADER, MAHALANOBIS, Rule, add_exactly, rate_of
 from weft.geometry.interaction import General
 from weft.geometry.losses import loss_value, slope
+from weft.geometry.relation import Relation, diagonal, lacks_row, relation_of, solve_rows
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.pairs import (
@@ -38,23 +38,6 @@ SCALE, Q, Q_REST, SQUARES, ROUNDS = range(5)
 """Positions in `scalars`: s, Q = |x|_A^2 with its rest, sum of |g|^2, rounds with a gradient."""
 
 FOLD = 1e-100
-UNKNOWN_ROW = -1
-
-
-class Relation(NamedTuple):
-    """A^-1 by connected components: row i has an entry for every member of its component, in order.
-
-    A^-1_ij = entries[start[i] + place[j]] if i and j lie in one component, else 0. Rows of large components are solved
-    when their task first turns up; until then start[i] is -1.
-    """
-
-    order: Ints  # where a task stands in the graph's own order
-    component: Ints  # of every task
-    place: Ints  # of every task in its component
-    bounds: Ints  # component c has members[bounds[c]:bounds[c + 1]]
-    members: Ints
-    start: Ints
-    entries: Floats
 
 
 class Sums(NamedTuple):
@@ -77,40 +60,14 @@ PLAN = Plan({"own": ("pair",), "touched": ("task",), "scalars": (5,)}, counts={"
 
 def blank_on_graph(A: General, order: Ints) -> Sums:
     """Nothing is learned; slot i is task order[i] of A."""
-    labels = A.components[order]
-    members = np.argsort(labels, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    place = np.empty(A.N, np.int64)
-    place[members] = np.arange(A.N) - bounds[labels[members]]
-    missing = np.full(A.N, UNKNOWN_ROW)
-    relation = Relation(order, labels, place, bounds, members, missing, np.zeros(0))
     scalars = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    state = Sums(dense(0, 1), np.zeros(0), np.zeros(0, np.int64), scalars, relation)
-    return with_rows(state, A, np.flatnonzero(np.diff(bounds)[labels] <= MOST_DENSE))
+    return Sums(dense(0, 1), np.zeros(0), np.zeros(0, np.int64), scalars, relation_of(A, order))
 
 
 def with_rows(state: Sums, A: General, tasks: Ints) -> Sums:
     """The same with the rows of A^-1 that these tasks read."""
-    relation = state.relation
-    tasks = np.unique(tasks[tasks < A.N])
-    missing = tasks[relation.start[tasks] == UNKNOWN_ROW]
-    if not len(missing):
-        return state
-    start, parts, at = relation.start.copy(), [relation.entries], len(relation.entries)
-    for i in missing.tolist():
-        members, _ = component_of(relation, i)
-        known, values = A.part(int(relation.order[i]))
-        parts.append(values[np.searchsorted(known, relation.order[members])])
-        start[i] = at
-        at += len(members)
-    return state._replace(relation=relation._replace(start=start, entries=np.concatenate(parts)))
-
-
-def component_of(relation: Relation, i: int) -> tuple[Ints, Floats]:
-    """The tasks of i's component, and their entries in row i of A^-1."""
-    c = relation.component[i]
-    members = relation.members[relation.bounds[c] : relation.bounds[c + 1]]
-    return members, relation.entries[relation.start[i] : relation.start[i] + len(members)]
+    found = solve_rows(state.relation, A, tasks)
+    return state if found is state.relation else state._replace(relation=found)
 
 
 def both_parts(rule: Rule, state: Sums, A: General, features: int) -> tuple[Array, Array]:
@@ -158,21 +115,6 @@ def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[flo
             dot = dot_table(layout, own, k, indices, values, begin, end)[0]
         total += relation.entries[start + relation.place[k]] * dot
     return total, square
-
-
-@kernel
-def diagonal(relation: Relation, i: int) -> float:
-    """A^-1_ii."""
-    return float(relation.entries[relation.start[i] + relation.place[i]])
-
-
-@kernel
-def _lacks_row(relation: Relation, task: Ints, lo: int, hi: int) -> bool:
-    """Is there a task in the round whose row of A^-1 was not solved yet?"""
-    for i in range(lo, hi):
-        if task[i] < len(relation.start) and relation.start[task[i]] == UNKNOWN_ROW:
-            return True
-    return False
 
 
 @kernel
@@ -225,7 +167,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
     largest = 2.0 * rule.radius * rule.radius / (rule.eta * rule.eta)  # max_i A^-1_ii, where steps are adaptive
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        if (layout[HASHED] and not fits(pairs, batch, lo, hi)) or _lacks_row(relation, task, lo, hi):
+        if (layout[HASHED] and not fits(pairs, batch, lo, hi)) or lacks_row(relation, task, lo, hi):
             return t
         # scores and slopes of the round
         s = factor_of(rule, state)
@@ -294,7 +236,7 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
     rule, state, batch, scores, _ = handle.parts
     bad = set_single(batch, task, 0.0, count)
     if bad < 0:
-        if _lacks_row(state.relation, batch.task, batch.rounds[0], batch.rounds[1]):
+        if lacks_row(state.relation, batch.task, batch.rounds[0], batch.rounds[1]):
             return -2
         predict(rule, state, batch, scores)
     return bad

@@ -18,10 +18,11 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.geometry.descent import BALL, VARIANCE, Rule, tune
 from weft.geometry.mirror import P_NORM, image
+from weft.geometry.relation import component_of
 from weft.jit import kernel
 from weft.learner import Shares
 from weft.learners import descent_dense, descent_graph, descent_parts, mirror_table
-from weft.learners.descent_graph import Sums, component_of
+from weft.learners.descent_graph import Sums
 from weft.learners.descent_mirror import start_of_newcomer
 from weft.learners.descent_parts import Parts
 from weft.learners.mirror_table import OWN, SCALE, SHARED, MirrorRule, P, Table, columns_of, conjugate, root_of
