@@ -144,7 +144,7 @@ def inner(function: Function) -> Function:
     """The same for the innermost helpers, which allocate nothing: they become part of their callers.
 
     A call that hands over ten arrays copies some seventy words, and counting their references (atomically) takes longer
-    than a short row; a function without allocations needs no counts.
+    than a short row; a function without allocations needs no counts. It may return numbers, but never an array.
     """
     return cast(Function, _compile(function, inline=True))
 

@@ -62,6 +62,21 @@ class Shares(NamedTuple):
         return Shares(factor * self.own, factor * self.shared, self.slots, factor * self.neighbours)
 
 
+class Kept(NamedTuple):
+    """A row that a kernel learner keeps: whose it is, its coefficient, its features and values.
+
+    `age` is the number of labelled events since it came, `coefficients` has an entry per task where every task has
+    weights of its own; either may be unknown.
+    """
+
+    task: int
+    coefficient: float
+    indices: Array
+    values: Array
+    age: int | None = None
+    coefficients: Array | None = None
+
+
 class Distances(NamedTuple):
     """Per task: the lengths of its own and its shared part, and how far its model is from its neighbours'.
 
@@ -79,8 +94,8 @@ class Learner(Protocol):
 
     What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
     rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
-    `support`, `trace`, `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a task that is not known) and
-    `distances(state, tasks, features) -> Distances`.
+    `support(state, tasks) -> list[Kept]`, `trace`, `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a
+    task that is not known) and `distances(state, tasks, features) -> Distances`.
     """
 
     name: ClassVar[str]

@@ -27,11 +27,17 @@ _SIMPLE = frozenset((str, int))
 
 
 class SupportRow(NamedTuple):
-    """A row that a kernel learner keeps: whose, with which coefficient, and what it holds."""
+    """A row that a kernel learner keeps: whose, with which coefficient, what it holds, and since when.
+
+    `age` is the number of labelled events since it came. Where every task has weights of its own, `coefficients` has
+    one per task of the model, and `coefficient` is the one of the task that brought the row. None: not known.
+    """
 
     task: Name
     coefficient: float
     row: dict[Name, float]
+    age: int | None = None
+    coefficients: Floats | None = None
 
 
 class Model:
@@ -285,16 +291,20 @@ class Model:
         return self.learner.relations(self.state, len(self.vocabulary.tasks))
 
     def support(self) -> list[SupportRow]:
-        """The rows that a kernel learner keeps: task, coefficient and row, oldest first."""
+        """The rows that a kernel learner keeps: task, coefficient, row and age, oldest first."""
         kept = getattr(self.learner, "support", None)
         if kept is None:
             raise ValueError(f"{self.learner.name} keeps no rows; see model.weights()")
-        tasks, features = self.vocabulary.tasks, self.vocabulary.features
+        tasks, names = self.vocabulary.tasks, self.vocabulary.features.__getitem__
         return [
-            SupportRow(tasks[task], coefficient, dict(zip(map(features.__getitem__, columns), values, strict=True)))
-            for task, coefficient, columns, values in (
-                (t, c, cols.tolist(), vals.tolist()) for t, c, cols, vals in kept(self.state)
+            SupportRow(
+                tasks[found.task],
+                found.coefficient,
+                dict(zip(map(names, found.indices.tolist()), found.values.tolist(), strict=True)),
+                found.age,
+                found.coefficients,
             )
+            for found in kept(self.state, len(tasks))
         ]
 
     # --- files ---

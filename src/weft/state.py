@@ -27,6 +27,8 @@ COUNTED = ("support", "nonzero", "mover")
 SUPPORT, NONZERO, MOVER = range(3)
 """Positions in a state's array `used`, which may leave out the last."""
 
+NO_LIMIT = 1 << 62
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -74,11 +76,9 @@ def _size(have: int, axis: str | int, plan: Plan, sizes: Sizes) -> int:
     """The length of an axis: at least doubled if it has to grow, but not beyond the most that it can need."""
     if isinstance(axis, int):
         return axis
-    most = plan.most.get(axis)
-    want = getattr(sizes, axis) if most is None else min(getattr(sizes, axis), most)
-    if have >= want:
-        return have
-    return max(want, 2 * have) if most is None else min(max(want, 2 * have), most)
+    most = plan.most.get(axis, NO_LIMIT)
+    want = min(int(getattr(sizes, axis)), most)
+    return have if have >= want else min(max(want, 2 * have), most)
 
 
 def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool) -> State:

@@ -44,6 +44,24 @@ _DESCENT = [
     {"graph": _EDGES, "graph_strength": 2.0, "eta": 0.1},
 ]
 
+_MATRIX = {"matrix": (np.diag(np.arange(2.0, 11.0)) - np.eye(9, k=1) - np.eye(9, k=-1)).tolist()}
+_MATRIX["tasks"] = [list(name) if isinstance(name, tuple) else name for name in NAMES]
+_MATRIX["tasks"][4] = ["a", ["b", 2]]
+_POLY = {"name": "poly", "degree": 3, "gamma": 0.5, "normalize": False}
+_KERNELS = [
+    {"kernel": "gaussian", "graph": "none"},
+    {"kernel": "poly", "graph": _CLIQUES},
+    {"kernel": "gaussian", "graph": _EDGES},
+    {"kernel": _POLY, "graph": _MATRIX},
+]
+_BUDGET = [
+    {"B": 5},
+    {"B": 1, "kernel": "gaussian"},
+    *({"B": 6, **more} for more in _KERNELS),
+    {"budget": 1500, "kernel": "gaussian"},
+    {"budget": "1kB", "graph": _CLIQUES},
+]
+
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "perceptron": [{"pooled": True}],
     "pa": [
@@ -82,14 +100,24 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"regularizer": "entropy", "eta": 0.3, "b": 2.0, "loss": "square"},
     ],
     "hedge-mt-ogd": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5, "D": 0.4}],
+    "mt-perceptron": _KERNELS,
+    "mtbprj": [*_BUDGET, {"B": 4, "eta": 0.3, "relative": True}, {"B": math.inf, "eta": 0.0}],
+    "mtbprj-2": [
+        *_BUDGET,
+        {"B": 4, "eta": 0.3, "relative": True},
+        {"budget": 2000, "kernel": "gaussian", "graph": _EDGES},
+    ],
+    "mtrbp": [*_BUDGET, {"B": 3, "seed": 7}],
+    "mtforg": [*_BUDGET, {"B": 4, "R": 3.0, "kernel": {"name": "linear", "normalize": False}}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
 }
 
 
 def _brief(value: Any) -> str:
     """A graph by its kind, anything else as it is."""
-    if value is _CLIQUES or value is _EDGES:
-        return "cliques" if value is _CLIQUES else "edges"
+    for graph, word in ((_CLIQUES, "cliques"), (_EDGES, "edges"), (_MATRIX, "matrix")):
+        if value is graph:
+            return word
     return str(value)
 
 
@@ -165,7 +193,7 @@ class Setting:
     @property
     def keeps_rows(self) -> bool:
         """Is this a kernel form, with rows instead of weights?"""
-        return "kernel" in self.parameters
+        return "kernel" in self.parameters or hasattr(self.learner, "B") or self.name == "mt-perceptron"
 
 
 SETTINGS = [

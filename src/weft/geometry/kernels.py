@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.jit import kernel
+from weft.jit import inner, kernel
 
 MOST_DEGREE = 100
 LINEAR, POLY, GAUSSIAN = 0, 1, 2
@@ -84,12 +84,25 @@ def parse(kernel: Any, normalize: bool = False) -> Kernel | None:
     raise ValueError(f"a kernel is a name ({', '.join(KINDS)}), a dict or None")
 
 
-@kernel
-def _base(code: KernelCode, dot: float, xx: float, zz: float) -> float:
+@inner
+def row_scale(code: KernelCode, xx: float) -> float:
+    """What a row's kernels are multiplied by: 1, or with cosine normalisation what makes K(x, x) = 1 (0 if it is 0).
+
+    A polynomial is scaled inside its power, where large rows do not overflow.
+    """
+    if not code.normalize or code.kind == GAUSSIAN:
+        return 1.0
+    base = xx if code.kind == LINEAR else code.gamma * xx + code.coef0
+    return 1.0 / np.sqrt(base) if base > 0.0 else 0.0
+
+
+@inner
+def scaled_value(code: KernelCode, dot: float, xx: float, zz: float, scale: float) -> float:
+    """K(x, z) from <x,z>, |x|^2, |z|^2 and the product of both rows' `row_scale`."""
     if code.kind == LINEAR:
-        return dot
+        return dot * scale
     if code.kind == POLY:
-        base = code.gamma * dot + code.coef0
+        base = (code.gamma * dot + code.coef0) * scale
         power = base
         for _ in range(code.degree - 1):
             power *= base
@@ -101,14 +114,18 @@ def _base(code: KernelCode, dot: float, xx: float, zz: float) -> float:
     return math.exp(-code.gamma * distance)
 
 
+@inner
+def self_value(code: KernelCode, xx: float) -> float:
+    """K(x, x)."""
+    if code.normalize and code.kind != GAUSSIAN:
+        return 1.0 if row_scale(code, xx) > 0.0 else 0.0
+    return scaled_value(code, xx, xx, xx, 1.0)
+
+
 @kernel
 def kernel_value(code: KernelCode, dot: float, xx: float, zz: float) -> float:
     """K(x, z) from <x,z>, |x|^2 and |z|^2."""
-    value = _base(code, dot, xx, zz)
-    if code.normalize and code.kind != GAUSSIAN:
-        scale = _base(code, xx, xx, xx) * _base(code, zz, zz, zz)
-        return value / np.sqrt(scale) if scale > 0.0 else 0.0
-    return value
+    return scaled_value(code, dot, xx, zz, row_scale(code, xx) * row_scale(code, zz))
 
 
 @kernel

@@ -1,4 +1,7 @@
-"""A^-1 on a graph of named tasks as compiled code reads it: row by row, by connected components."""
+"""A^-1 on a graph of named tasks as compiled code reads it: row by row, by connected components.
+
+On disjoint cliques the components say it all, and there are no rows.
+"""
 
 from typing import NamedTuple
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from weft.batch import Floats, Ints
 from weft.geometry.definite import MOST_DENSE
-from weft.geometry.interaction import General
+from weft.geometry.interaction import CliqueBlocks, General
 from weft.jit import kernel
 
 UNKNOWN_ROW = -1
@@ -34,7 +37,7 @@ def no_relation() -> Relation:
     return Relation(ints[0], ints[1], ints[2], ints[3], ints[4], ints[5], np.zeros(0))
 
 
-def relation_of(A: General, order: Ints) -> Relation:
+def relation_of(A: CliqueBlocks | General, order: Ints) -> Relation:
     """The rows of all components that are not large; slot i is task order[i] of A."""
     labels = A.components[order]
     members = np.argsort(labels, kind="stable")
@@ -45,8 +48,10 @@ def relation_of(A: General, order: Ints) -> Relation:
     return solve_rows(relation, A, np.flatnonzero(np.diff(bounds)[labels] <= MOST_DENSE))
 
 
-def solve_rows(relation: Relation, A: General, tasks: Ints) -> Relation:
+def solve_rows(relation: Relation, A: CliqueBlocks | General, tasks: Ints) -> Relation:
     """The same with the rows of A^-1 that these tasks read."""
+    if isinstance(A, CliqueBlocks):
+        return relation
     tasks = np.unique(tasks[tasks < A.N])
     missing = tasks[relation.start[tasks] == UNKNOWN_ROW]
     if not len(missing):

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from weft.learner import Learner
+from weft.learners.budget import Mtbprj, Mtbprj2, Mtforg, MtPerceptron, Mtrbp
 from weft.learners.hedge import HedgeMtEg, HedgeMtOgd
 from weft.learners.mirror_descent import MtOgd
 from weft.learners.mirror_leader import MtFtrl
@@ -30,6 +31,11 @@ LEARNERS: dict[str, type] = {
         MtFtrl,
         HedgeMtOgd,
         HedgeMtEg,
+        MtPerceptron,
+        Mtbprj,
+        Mtbprj2,
+        Mtrbp,
+        Mtforg,
     )
 }
 
@@ -62,7 +68,7 @@ def catalogue() -> list[Entry]:
 
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
-     'hedge-mt-ogd', 'hedge-mt-eg']
+     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg']
     """
     return [
         Entry(

@@ -2,9 +2,12 @@
 
 import math
 import numbers
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Protocol
+
+LARGEST_WHOLE = 1 << 53
 
 
 class Allowed(Protocol):
@@ -56,6 +59,50 @@ class Real:
         ):
             raise ValueError
         return number
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number with a least value; `infinite` also allows infinity."""
+
+    at_least: int
+    infinite: bool = False
+
+    @property
+    def text(self) -> str:
+        return f"a whole number >= {self.at_least}" + (" or inf" if self.infinite else "")
+
+    def convert(self, value: Any) -> int | float:
+        if self.infinite and value in ("inf", math.inf):  # JSON has no infinity
+            return math.inf
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError
+        number = float(value)
+        if not self.at_least <= number < LARGEST_WHOLE or number != int(number):
+            raise ValueError
+        return int(number)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """An amount of memory: a number of bytes, or with a unit: kB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024)."""
+
+    optional: bool = False
+
+    @property
+    def text(self) -> str:
+        return 'a number of bytes >= 1 or a text such as "16MB" or "1.5 GiB"' + (" or None" if self.optional else "")
+
+    def convert(self, value: Any) -> int | None:
+        if value is None and self.optional:
+            return None
+        if isinstance(value, str):
+            found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(?:([kmg])(i?)b?|b)?\s*", value, re.IGNORECASE)
+            if found is None:
+                raise ValueError
+            base = 1024 if found[3] else 1000
+            value = int(float(found[1]) * base ** ("kmg".index(found[2].lower()) + 1 if found[2] else 0))
+        return int(Whole(at_least=1).convert(value))
 
 
 @dataclass(frozen=True)

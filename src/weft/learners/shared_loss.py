@@ -39,7 +39,7 @@ from weft.geometry.kernels import Kernel, KernelCode
 from weft.geometry.losses import CODES
 from weft.geometry.norms import NormCode
 from weft.geometry.rounds import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Kept, Kernels, Shares, Target
 from weft.learners import shared_loss_dual, shared_loss_primal
 from weft.learners.own_parts import relation_matrix, shares
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
@@ -159,8 +159,8 @@ class _SharedLoss:
             raise ValueError(f"{self.name} with a kernel has no weight matrix; see model.support()")
         return shared_loss_primal.weight_matrix(state, self.plan, tasks, features)
 
-    def support(self, state: Any) -> list[tuple[int, float, Array, Array]]:
-        """(task, coefficient, features, values) of every row that the kernel form keeps, oldest first."""
+    def support(self, state: Any, tasks: int) -> list[Kept]:
+        """The rows that the kernel form keeps, oldest first."""
         if self.kernel is None:
             raise ValueError(f"{self.name} without a kernel keeps no rows; see model.weights()")
         return shared_loss_dual.support(state)

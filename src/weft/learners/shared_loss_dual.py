@@ -18,6 +18,7 @@ from weft.geometry.kernels import kernel_value, sparse_dot
 from weft.geometry.losses import direction, loss_value
 from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
 from weft.jit import Handle, kernel
+from weft.learner import Kept
 from weft.state import NONZERO, SUPPORT, Array, Plan
 
 if TYPE_CHECKING:
@@ -92,12 +93,12 @@ def blank(C: float, plan: Plan) -> Support:
     )
 
 
-def support(state: Support) -> list[tuple[int, float, Array, Array]]:
-    """(task, coefficient, features, values) per entry, oldest first."""
+def support(state: Support) -> list[Kept]:
+    """The entries, oldest first."""
     rows = (slice(b, e) for b, e in zip(state.begin, state.end, strict=True))
     kept = zip(range(int(state.used[SUPPORT])), rows, strict=False)
     return [
-        (
+        Kept(
             int(state.owner[s]),
             float(state.coefficient[s]),
             state.indices[row].copy(),

@@ -1,0 +1,97 @@
+"""Steps that both budget Projectrons take: is a row nearly in the span of the others, and who is missed least?
+
+Cavallanti and Cesa-Bianchi (2012), Sec. 4.1. Distances come from the inverse Q of the Gram matrix H of the active set.
+"""
+
+import numpy as np
+
+from weft.batch import Floats
+from weft.geometry.active_set import ENTERED, MISTAKES, REBUILDS, SINCE, Budget
+from weft.geometry.inverse import checked_coefficients, coefficients, rebuild
+from weft.geometry.symmetric import take_column
+from weft.jit import kernel
+
+DEPENDENT = 1e-10
+"""A squared distance below this share of K(t, t) is rounding."""
+
+MOST_ERROR = 1e-6
+"""An inverse whose columns are off by more is made anew."""
+
+TIED = 1e-9
+"""Damages that differ by less, relative to the least, are equal, and the oldest leaves."""
+
+
+@kernel
+def project(
+    hyper: Budget,
+    gram: Floats,
+    inverse: Floats,
+    n: int,
+    k: Floats,
+    tt: float,
+    unit: float,
+    a: Floats,
+    space: Floats,
+    scalars: Floats,
+) -> tuple[float, bool]:
+    """a = H^-1 k, delta^2 = K(t,t) - k'a, and whether the row is as good as its projection.
+
+    The inverse is made anew after as many evictions as there are members, and when a column of it, another one every
+    time, has gone bad.
+    """
+    if n == 0:
+        return tt, False
+    if scalars[SINCE] >= n:
+        _make_anew(gram, inverse, n, scalars)
+    turn = int(scalars[MISTAKES]) % n
+    _, error = checked_coefficients(gram, inverse, n, turn, k, a, space[0], space[1], space[2])
+    if not error <= MOST_ERROR or not _is_positive(inverse, n):
+        _make_anew(gram, inverse, n, scalars)
+        coefficients(gram, inverse, n, k, a, space[0])
+    inside = 0.0
+    for j in range(n):
+        inside += k[j] * a[j]
+    delta2 = max(0.0, tt - inside)
+    limit = hyper.eta * np.sqrt(unit * tt) if hyper.relative else hyper.eta
+    return delta2, bool(np.sqrt(unit * delta2) <= limit or delta2 <= DEPENDENT * tt)
+
+
+@kernel
+def _is_positive(Q: Floats, n: int) -> bool:
+    for j in range(n):
+        if not Q[j, j] > 0.0:
+            return False
+    return True
+
+
+@kernel
+def _make_anew(gram: Floats, inverse: Floats, n: int, scalars: Floats) -> None:
+    rebuild(gram, inverse, n, np.empty((n, n)))
+    scalars[SINCE] = 0.0
+    scalars[REBUILDS] += 1.0
+
+
+@kernel
+def least_damage(n: int, size: Floats, diagonal: Floats, numbers: Floats, new: int) -> tuple[int, float]:
+    """argmin_j size_j D_j over all but the new member, with D_j = diagonal_j^(-1/2), and the damage of that one."""
+    least = np.inf
+    for j in range(n):
+        if j != new:
+            least = min(least, size[j] / np.sqrt(diagonal[j]))
+    found = -1
+    for j in range(n):
+        if j == new or size[j] / np.sqrt(diagonal[j]) > least * (1.0 + TIED):
+            continue
+        if found < 0 or numbers[j, ENTERED] < numbers[found, ENTERED]:
+            found = j
+    return found, float(size[found] / np.sqrt(diagonal[found]))
+
+
+@kernel
+def project_member(Q: Floats, n: int, r: int, g: Floats) -> None:
+    """The coefficients g = -Q_.r / Q_rr of a member's projection on all others; 0 for itself."""
+    take_column(Q, n, r, g)
+    pivot = g[r]
+    for j in range(n):
+        g[j] /= -pivot
+    g[r] = 0.0
