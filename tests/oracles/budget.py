@@ -51,11 +51,13 @@ class Eviction(NamedTuple):
     damage: float
 
 
-def projected(G, j, others):
-    """Coefficients of the projection of item j on the span of the others, and j's distance to it; G is their Gram."""
-    g = np.linalg.lstsq(G[np.ix_(others, others)], G[others, j], rcond=None)[0]
-    rest = np.zeros(len(G))
-    rest[j], rest[others] = 1.0, -g
+def projected(G, j):
+    """Coefficients of the projection of item j on the span of all others, 0 for j, and its distance to that span."""
+    others = np.arange(len(G)) != j
+    g = np.zeros(len(G))
+    g[others] = np.linalg.lstsq(G[others][:, others], G[others, j], rcond=None)[0]
+    rest = -g
+    rest[j] = 1.0
     return g, math.sqrt(max(0.0, rest @ G @ rest))
 
 
@@ -162,9 +164,9 @@ class Mtbprj(MtPerceptron):
     def mistake(self, t):
         if self.S:
             G, n = self.projection_gram([*self.S, t]), len(self.S)
-            a, delta = projected(G, n, list(range(n)))
+            a, delta = projected(G, n)
             if delta <= self.eta or delta**2 <= DEPENDENT * G[n, n]:  # line 6
-                self.absorb(t, a)
+                self.absorb(t, a[:n])
                 return
         self.append(t)  # lines 8 to 10
         if len(self.S) > self.B:
@@ -174,13 +176,11 @@ class Mtbprj(MtPerceptron):
         self.b = self.b + t.label * a  # line 7
 
     def make_room(self, t):
-        G, everyone = self.projection_gram(self.S), range(len(self.S))
-        old = list(everyone)[:-1]
-        distances = np.array([projected(G, j, without(everyone, j))[1] for j in old])
-        damages = self.sizes()[old] * distances
+        G, old = self.projection_gram(self.S), range(len(self.S) - 1)
+        distances = np.array([projected(G, j)[1] for j in old])
+        damages = self.sizes()[:-1] * distances
         r = oldest_least(damages)  # line 12
-        g, _ = projected(G, r, without(everyone, r))
-        self.hand_over(r, np.insert(g, r, 0.0))
+        self.hand_over(r, projected(G, r)[0])
         self.evict(r, t, float(damages[r]))
 
     def sizes(self):
