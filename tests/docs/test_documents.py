@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import weft
 from weft.cli.main import COMMANDS, cli
-from weft.evaluation import Bound, Comparison, Descent, Run
+from weft.evaluation import Bound, BudgetCost, BudgetRun, Comparison, Descent, KernelComparator, Run
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Position
@@ -116,13 +116,15 @@ def test_every_public_method(owner):
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
 
 
-RESULTS = (Tally, Comparison, Run, Descent, Bound, Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
+RESULTS = (Tally, Comparison, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Bound)
+RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
+TOLD = ("python", "shared-loss", "regret", "budget-bounds")
 
 
 @pytest.mark.parametrize("owner", RESULTS, ids=lambda owner: owner.__name__)
 def test_every_part_of_a_result(owner):
     names = {name for name in {*vars(owner), *inspect.get_annotations(owner)} if not name.startswith("_")}
-    told = read("docs/python.md") + read("docs/shared-loss.md") + read("docs/regret.md")
+    told = "".join(read(f"docs/{page}.md") for page in TOLD)
     assert [name for name in sorted(names) if not re.search(rf"`(\w+\.)?{name}\b", told)] == []
 
 

@@ -11,10 +11,16 @@ record_descent, Descent, regret, loss_and_slope
 theorem1, theorem1_varying, ftrl, hedge_inequality
 proposition2, proposition5, proposition6, proposition7, proposition8, hedge_theorem9
                                    (left, right) of the bounds of Cesa-Bianchi, Laforgue, Paudice and Pontil (2022)
+record_budget, BudgetRun, KernelComparator, budget_cost, BudgetCost
+                                   a run of a learner on a budget of rows, functions to compare it with, its cost
+mtrbp_theorem1, mtrbp_sharper, mtrbp_tight, mtforg_theorem2, largest_radius
+                                   (left, right) of the bounds of Cavallanti and Cesa-Bianchi (2012), and for whom
 best_in_hindsight, best_linear     the fixed vectors with the least loss, among those that a bound allows
 """
 
 from weft.evaluation.bounds import Bound, Run, corollary5, corollary7, lemma1, record, theorem4, theorem6, theorem9
+from weft.evaluation.budget import BudgetCost, BudgetRun, KernelComparator, budget_cost, record_budget
+from weft.evaluation.budget_bounds import largest_radius, mtforg_theorem2, mtrbp_sharper, mtrbp_theorem1, mtrbp_tight
 from weft.evaluation.comparison import Comparison, compare
 from weft.evaluation.descent import Descent, regret
 from weft.evaluation.descent_bounds import ftrl, hedge_inequality, theorem1, theorem1_varying
@@ -33,13 +39,17 @@ from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one
 
 __all__ = [
     "Bound",
+    "BudgetCost",
+    "BudgetRun",
     "Comparison",
     "Descent",
+    "KernelComparator",
     "Run",
     "auc",
     "auc_per_task",
     "best_in_hindsight",
     "best_linear",
+    "budget_cost",
     "compare",
     "corollary5",
     "corollary7",
@@ -48,8 +58,13 @@ __all__ = [
     "hedge_inequality",
     "hedge_theorem9",
     "inf_error",
+    "largest_radius",
     "lemma1",
     "loss_and_slope",
+    "mtforg_theorem2",
+    "mtrbp_sharper",
+    "mtrbp_theorem1",
+    "mtrbp_tight",
     "one_error",
     "proposition2",
     "proposition5",
@@ -57,6 +72,7 @@ __all__ = [
     "proposition7",
     "proposition8",
     "record",
+    "record_budget",
     "record_descent",
     "regret",
     "theorem1",

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Batch
 from weft.evaluation.descent import Descent, Regularizer
-from weft.evaluation.measures import Floats, Integers
+from weft.evaluation.measures import Floats, Integers, rows_of
 from weft.geometry.descent import BALL, LEADER, MAHALANOBIS, V_SIGMA, VARIANCE, tune
 from weft.geometry.interaction import CliqueBlocks, General, clique
 from weft.geometry.mirror import ENTROPY, P_NORM
@@ -59,7 +58,7 @@ def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> D
         raise ValueError("the stream brought features that were not declared; give features= their number or names")
     batch = model.vocabulary.read(stream)
     common: dict[str, Any] = {
-        "X": _rows(batch, len(model.features)),
+        "X": rows_of(batch, len(model.features)),
         "y": stream.labels(learner.target),
         "task": batch.task,
         "rounds": batch.rounds,
@@ -72,13 +71,6 @@ def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> D
     if isinstance(learner, DescentLearner):
         return Descent(**common, **_mirror_fields(model, learner), eta=_per_round(batch.rounds, columns["eta"]))
     return Descent(**common, **_hedge_fields(learner, tasks, batch.rounds, columns))
-
-
-def _rows(batch: Batch, features: int) -> Any:
-    from scipy import sparse  # a third of a second, which `import weft.evaluation` need not take
-
-    rows = sparse.csr_array((batch.values, batch.indices, batch.indptr), shape=(len(batch.indptr) - 1, features))
-    return rows[batch.row]
 
 
 def _widened(x: Floats, features: int) -> Floats:
