@@ -106,7 +106,7 @@ def test_tasks_that_are_not_declared(graph, declared, together, name):
     model, oracle = build(name, GAUSSIAN, graph, declared=declared, **letters(name, eta=0.1))
     learn_beside(model, oracle, events)
     assert model.tasks == NAMES
-    assert name == "mt-perceptron" or len(oracle.evictions) > 100
+    assert name == "mt-perceptron" or len(oracle.evictions) > 80
 
 
 @every_learner
@@ -139,7 +139,8 @@ def test_a_budget_without_limit_is_the_perceptron(name):
     """Of a linear kernel in few dimensions, where the Projectrons absorb nearly all and lose nothing."""
     events = dense_events(9, T=300)
     free = weft.Model("mt-perceptron", kernel=PLAIN, tasks=NAMES)
-    held = weft.Model(name, kernel=PLAIN, tasks=NAMES, **letters(name, math.inf, 0.0))
+    more = {"R": 10.0} if name == "mtforg" else {}
+    held = weft.Model(name, kernel=PLAIN, tasks=NAMES, **letters(name, math.inf, 0.0), **more)
     stream = events.stream(NAMES)
     np.testing.assert_allclose(held.learn(stream), free.learn(stream), rtol=0, atol=1e-8)
     most = {"mtbprj": 3 * N, "mtbprj-2": 3}.get(name, len(free.support()))
@@ -167,7 +168,8 @@ def test_rows_longer_than_one(graph):
     phi = [shrink.phi for shrink in oracle.shrinks]
     assert min(phi) < 1
     short, unlike = build("mtforg", PLAIN, graph, B=10, R=R / 2)
-    learn_beside(short, unlike, events)
+    with pytest.warns(UserWarning, match="exceeds R"):
+        learn_beside(short, unlike, events)
     assert [shrink.phi for shrink in unlike.shrinks] != phi
 
 
