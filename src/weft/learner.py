@@ -1,5 +1,6 @@
 """The Learner protocol: what a frozen dataclass of hyper-parameters offers to be a learner. There is no base class."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -77,6 +78,35 @@ class Kept(NamedTuple):
     coefficients: Array | None = None
 
 
+class Usage(NamedTuple):
+    """What a learner on a budget keeps, what it may keep, and what the budget has cost.
+
+    `kept` counts the rows of every task, `bytes` is what a byte budget counts. A mistake is y f(x) <= 0 on a row that
+    can be learned from; `damage` sums up the lengths of what evictions changed of the function. `too_large` rows were
+    mistakes that no room could be made for, and `oldest` is the age of the oldest row, if there is one.
+    """
+
+    kept: Ints
+    most_rows: float
+    bytes: int
+    most_bytes: float
+    mistakes: int
+    evictions: int
+    damage: float
+    too_large: int
+    oldest: int | None
+
+    @property
+    def rows(self) -> int:
+        """The rows of all tasks."""
+        return int(self.kept.sum())
+
+    @property
+    def mean_damage(self) -> float:
+        """Per eviction; NaN if there was none."""
+        return self.damage / self.evictions if self.evictions else math.nan
+
+
 class Distances(NamedTuple):
     """Per task: the lengths of its own and its shared part, and how far its model is from its neighbours'.
 
@@ -94,8 +124,8 @@ class Learner(Protocol):
 
     What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
     rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
-    `support(state, tasks) -> list[Kept]`, `trace`, `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a
-    task that is not known) and `distances(state, tasks, features) -> Distances`.
+    `support(state, tasks) -> list[Kept]`, `usage(state, tasks) -> Usage`, `trace`, `distances(state, tasks, features)
+    -> Distances` and `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a task that is not known).
     """
 
     name: ClassVar[str]

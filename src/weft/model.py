@@ -3,14 +3,14 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from weft import state as states
 from weft.batch import Batch, Floats, Ints
 from weft.explanation import Explanation, explain
-from weft.learner import Learner, trace_columns
+from weft.learner import Learner, Usage, trace_columns
 from weft.learners.catalogue import build
 from weft.names import Name, Names, declared, plain
 from weft.rows import REMEDY, as_table, scalar_label
@@ -19,25 +19,12 @@ from weft.store.codec import FileError
 from weft.store.files import read_file, write_atomic
 from weft.store.model_file import Parts, pack_model, unpack_model
 from weft.stream import Stream
+from weft.support import SupportRow, support, usage
 from weft.tally import Tally
 from weft.vocabulary import Vocabulary
 
 _SINGLE_ROOM = 4096
 _SIMPLE = frozenset((str, int))
-
-
-class SupportRow(NamedTuple):
-    """A row that a kernel learner keeps: whose, with which coefficient, what it holds, and since when.
-
-    `age` is the number of labelled events since it came. Where every task has weights of its own, `coefficients` has
-    one per task of the model, and `coefficient` is the one of the task that brought the row. None: not known.
-    """
-
-    task: Name
-    coefficient: float
-    row: dict[Name, float]
-    age: int | None = None
-    coefficients: Floats | None = None
 
 
 class Model:
@@ -292,20 +279,11 @@ class Model:
 
     def support(self) -> list[SupportRow]:
         """The rows that a kernel learner keeps: task, coefficient, row and age, oldest first."""
-        kept = getattr(self.learner, "support", None)
-        if kept is None:
-            raise ValueError(f"{self.learner.name} keeps no rows; see model.weights()")
-        tasks, names = self.vocabulary.tasks, self.vocabulary.features.__getitem__
-        return [
-            SupportRow(
-                tasks[found.task],
-                found.coefficient,
-                dict(zip(map(names, found.indices.tolist()), found.values.tolist(), strict=True)),
-                found.age,
-                found.coefficients,
-            )
-            for found in kept(self.state, len(tasks))
-        ]
+        return support(self.learner, self.state, self.vocabulary)
+
+    def usage(self) -> Usage:
+        """Of a learner on a budget: rows and bytes kept, how tasks share them, and what evictions cost so far."""
+        return usage(self.learner, self.state, self.vocabulary)
 
     # --- files ---
 

@@ -188,7 +188,7 @@ def test_premises_that_do_not_hold_are_refused():
                 bound(by_hand(name), W)
     with pytest.raises(ValueError, match="about mtforg, not about mtrbp"):
         mtforg_theorem2(by_hand(), W)
-    with pytest.raises(ValueError, match="no budget, B = inf"):
+    with pytest.raises(ValueError, match="no budget of rows, B = inf"):
         mtrbp_tight(by_hand(B=math.inf), W)
     with pytest.raises(ValueError, match="3 rows or more; B = 2"):
         mtrbp_theorem1(by_hand(B=2), 0 * W)

@@ -139,6 +139,16 @@ def test_a_shifting_truth():
         assert fixed.right == pytest.approx(mtrbp_theorem1(runs[:1], g).right)
 
 
+@pytest.mark.parametrize("name", ["mtrbp", "mtforg"])
+def test_a_budget_of_bytes_has_no_number_of_rows(name):
+    """The theorems are about B rows; how many the bytes hold depends on the rows that come."""
+    X, y, task, W = make_rows("noisy", 1, 60)
+    run = record_budget(fresh(name, budget=2000), weft.Stream(X, y, task))
+    assert run.evicted.sum() > 0
+    with pytest.raises(ValueError, match="no budget of rows"):
+        (mtrbp_tight if name == "mtrbp" else mtforg_theorem2)(run, 0 * W)
+
+
 # --- Theorem 2 ---
 
 

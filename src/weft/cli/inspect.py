@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.inspect_support import budget_facts, budget_lines, kept_rows, print_kept_rows, print_shares, shares
 from weft.cli.options import example, find_task, json_option, program, show_name, show_value
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
 
@@ -21,16 +22,19 @@ MOST_LONERS = 10
     "inspect", epilog=example("weft demo --model demo.weft", "weft inspect demo.weft --task loner/01 --top 5")
 )
 @click.argument("model_path", metavar="MODEL")
-@click.option("--task", metavar="NAME", help="Show this task alone, with its heaviest features.")
-@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many features to show.")
+@click.option("--task", metavar="NAME", help="Show this task alone, with its heaviest features or rows.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many features or rows to show."
+)
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @json_option
 def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_json: bool) -> None:
     """Show what MODEL holds: its learner, its tasks, how well it did and how tasks are related.
 
     Of a learner whose models have an own and a shared part it also shows how far every task is from the
-    others, the loners first. With --task, the features that weigh most for that task: a positive weight
-    speaks for the label +1, a negative one for -1.
+    others, the loners first; of one that keeps rows on a budget, how tasks share it and what it has cost.
+    With --task, the features that weigh most for that task, or its rows: a positive weight speaks for the
+    label +1, a negative one for -1.
     """
     from weft.model import load
 
@@ -39,9 +43,10 @@ def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_jso
     facts = _facts(model, model_path)
     if name is not None:
         facts["task"] = {"name": name, **model.tally[name], "weights": _heaviest(model, name, top)}
+        facts["task"] |= {"rows": kept_rows(model, name, top)}
     if as_json:
         if name is None:
-            facts |= {"tasks": model.tally.rows(), "distances": _distances(model)}
+            facts |= {"tasks": model.tally.rows(), "distances": _distances(model), "kept": shares(model)}
         print_json(facts)
     else:
         _print(model, facts, name, all_tasks)
@@ -60,12 +65,15 @@ def _facts(model: "Model", path: str) -> dict[str, Any]:
             "events": model.tally.total["events"],
             "support": _support_size(model),
         },
+        "budget": budget_facts(model),
         "relations": _relations(model),
         "total": model.tally.total,
     }
 
 
 def _support_size(model: "Model") -> int | None:
+    if hasattr(model.learner, "usage"):
+        return model.usage().rows
     try:
         return len(model.support())
     except ValueError:
@@ -154,7 +162,10 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     table.add_row("parameters", settings or "none")
     table.add_row("holds", f"{count(counts['tasks'])} tasks, {count(counts['features'])} features")
     table.add_row("learned", f"{count(counts['events'])} events")
-    if counts["support"] is not None:
+    if facts["budget"] is not None:
+        for name, words in budget_lines(facts["budget"]):
+            table.add_row(name, words)
+    elif counts["support"] is not None:
         table.add_row("keeps", f"{count(counts['support'])} rows (kernel form)")
     table.add_row("relations", facts["relations"]["summary"])
     for pair in facts["relations"].get("strongest", []):
@@ -163,6 +174,7 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     if task is None:
         screen.print(tally_table(model.tally, all_tasks, title="Predictions before learning"))
         _print_distances(screen, _distances(model), all_tasks)
+        print_shares(screen, shares(model), all_tasks)
         if model.tasks:
             screen.print(
                 f"One task: {program()} inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True
@@ -182,6 +194,9 @@ def _print_task(screen: Any, facts: dict[str, Any], binary: bool) -> None:
         f"error {number(facts['error'])}, mean loss {number(facts['loss'])}",
         soft_wrap=True,
     )
+    if facts["rows"] is not None:
+        print_kept_rows(screen, facts["rows"])
+        return
     if facts["weights"] is None:
         screen.print("This model has no weights to show: a kernel learner keeps rows, or the matrix is too large.")
         return

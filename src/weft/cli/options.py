@@ -135,7 +135,11 @@ def show_name(name: Any) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A parameter's value in a line of text; a graph by its size."""
+    """A parameter's value in a line of text; a kernel with what matters to it, a graph by its size."""
+    if isinstance(value, dict) and "coef0" in value:
+        letters = {"poly": ("degree", "gamma", "coef0", "normalize"), "gaussian": ("gamma",)}
+        held = letters.get(value["name"], ("normalize",))
+        return f"{value['name']}({', '.join(f'{letter}={value[letter]}' for letter in held)})"
     if not isinstance(value, dict) or not {"edges", "cliques", "entries"} & value.keys():
         return str(value)
     if "cliques" in value:

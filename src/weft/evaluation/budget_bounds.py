@@ -132,7 +132,7 @@ def _budget(run: BudgetRun, *algorithms: str) -> float:
         raise ValueError(f"This bound is about {' and '.join(algorithms)}, not about {run.learner.name}.")
     B = float(run.learner.B)
     if math.isinf(B):
-        raise ValueError("The run had no budget, B = inf, and the theorems are about a finite one.")
+        raise ValueError("The run had no budget of rows, B = inf, and the theorems are about a finite one.")
     return B
 
 

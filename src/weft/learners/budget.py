@@ -61,13 +61,14 @@ from weft.geometry.kernels import Kernel
 from weft.geometry.losses import CODES
 from weft.geometry.relation import no_relation, relation_of, solve_rows
 from weft.geometry.ties import GRAPH, KINDS, NONE, matrix_of
-from weft.learner import Kept, Kernels, Target
+from weft.learner import Kept, Kernels, Target, Usage
 from weft.learners import budget_perceptron, budget_projectron, budget_projectron2
 from weft.learners.budget_perceptron import FORGETRON, PERCEPTRON, RANDOM
 from weft.learners.budget_projectron2 import ROW
+from weft.learners.budget_usage import usage_of
 from weft.learners.parameters import Bytes, Flag, Parsed, Real, Whole, check, parameter
 from weft.names import Name
-from weft.state import NO_LIMIT, SUPPORT, Array, Plan
+from weft.state import MOVER, NO_LIMIT, SUPPORT, Array, Plan
 
 _DEFAULT_B = 200
 
@@ -257,6 +258,14 @@ class _KernelLearner:
         """(tasks, rows) where every task has weights of its own."""
         return None
 
+    def usage(self, state: ActiveSet, tasks: int) -> Usage:
+        """Rows and bytes that are kept, and what evictions cost so far."""
+        return usage_of(self.hyper, self.limits, state, tasks, self._movers(state))
+
+    def _movers(self, state: ActiveSet) -> int:
+        """How many tasks have weights of their own."""
+        return 0
+
 
 def _check(arrays: Mapping[str, Array]) -> None:
     """A file may claim anything: every row must lie within the values, and the generator must be one."""
@@ -278,7 +287,11 @@ class MtPerceptron(_KernelLearner):
 
 @dataclass(frozen=True)
 class _Budgeted(_KernelLearner):
-    B: float = parameter(_DEFAULT_B, "how many rows are kept at most", Whole(at_least=1, infinite=True))
+    B: float = parameter(
+        None,
+        f"how many rows are kept at most; None: {_DEFAULT_B}, or any number of them within the bytes of budget",
+        Whole(at_least=1, infinite=True, optional=True),
+    )
     budget: int | None = parameter(
         None,
         "how many bytes the rows, their coefficients and matrices take at most, in the place of B",
@@ -287,12 +300,14 @@ class _Budgeted(_KernelLearner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.budget is not None and self.B != _DEFAULT_B:
+        if self.B is None:
+            object.__setattr__(self, "B", _DEFAULT_B if self.budget is None else math.inf)
+        elif self.budget is not None and not math.isinf(self.B):
             raise ValueError(f"{self.name}: B={self.B:g} and budget={self.budget} are both given; give one of them")
 
     @property
     def limits(self) -> tuple[float, float]:
-        return (self.B, math.inf) if self.budget is None else (math.inf, float(self.budget))
+        return self.B, math.inf if self.budget is None else float(self.budget)
 
 
 @dataclass(frozen=True)
@@ -333,6 +348,9 @@ class Mtbprj2(_Projectron):
             return axes | {"weights": ("task", "support")}
         axes |= {"used": (3,), "weights": ("mover", "support"), "places": ("task", 2)}
         return axes if self.ties == NONE else axes | {"sums": ("mover", "support")}
+
+    def _movers(self, state: ActiveSet) -> int:
+        return len(state.weights) if self.ties == GRAPH else int(state.used[MOVER])
 
     def _coefficients(self, state: ActiveSet, tasks: int) -> Array:
         n = int(state.used[SUPPORT])

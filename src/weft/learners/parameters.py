@@ -5,7 +5,7 @@ import numbers
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 LARGEST_WHOLE = 1 << 53
 
@@ -63,16 +63,20 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number with a least value; `infinite` also allows infinity."""
+    """A whole number with a least value; `infinite` also allows infinity, `optional` None."""
 
     at_least: int
     infinite: bool = False
+    optional: bool = False
 
     @property
     def text(self) -> str:
-        return f"a whole number >= {self.at_least}" + (" or inf" if self.infinite else "")
+        others = ["inf"] * self.infinite + ["None"] * self.optional
+        return " or ".join([f"a whole number >= {self.at_least}", *others])
 
-    def convert(self, value: Any) -> int | float:
+    def convert(self, value: Any) -> int | float | None:
+        if value is None and self.optional:
+            return None
         if self.infinite and value in ("inf", math.inf):  # JSON has no infinity
             return math.inf
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -102,7 +106,7 @@ class Bytes:
                 raise ValueError
             base = 1024 if found[3] else 1000
             value = int(float(found[1]) * base ** ("kmg".index(found[2].lower()) + 1 if found[2] else 0))
-        return int(Whole(at_least=1).convert(value))
+        return cast(int, Whole(at_least=1).convert(value))
 
 
 @dataclass(frozen=True)

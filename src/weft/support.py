@@ -1,0 +1,49 @@
+"""The rows that a kernel learner keeps, by the names of their tasks and features, and how it uses its budget."""
+
+from typing import Any, NamedTuple
+
+from weft.batch import Floats
+from weft.learner import Learner, Usage
+from weft.names import Name
+from weft.vocabulary import Vocabulary
+
+
+class SupportRow(NamedTuple):
+    """A row that a kernel learner keeps: whose, with which coefficient, what it holds, and since when.
+
+    `age` is the number of labelled events since it came. Where every task has weights of its own, `coefficients` has
+    one per task of the model, and `coefficient` is the one of the task that brought the row. None: not known.
+    """
+
+    task: Name
+    coefficient: float
+    row: dict[Name, float]
+    age: int | None = None
+    coefficients: Floats | None = None
+
+
+def support(learner: Learner, state: Any, vocabulary: Vocabulary) -> list[SupportRow]:
+    """The rows that are kept, oldest first."""
+    kept = getattr(learner, "support", None)
+    if kept is None:
+        raise ValueError(f"{learner.name} keeps no rows; see model.weights()")
+    tasks, names = vocabulary.tasks, vocabulary.features.__getitem__
+    return [
+        SupportRow(
+            tasks[found.task],
+            found.coefficient,
+            dict(zip(map(names, found.indices.tolist()), found.values.tolist(), strict=True)),
+            found.age,
+            found.coefficients,
+        )
+        for found in kept(state, len(tasks))
+    ]
+
+
+def usage(learner: Learner, state: Any, vocabulary: Vocabulary) -> Usage:
+    """What is kept, and what the budget cost; `kept` is in the order of the tasks."""
+    measure = getattr(learner, "usage", None)
+    if measure is None:
+        raise ValueError(f"{learner.name} counts no rows; see model.weights() or model.support()")
+    found: Usage = measure(state, len(vocabulary.tasks))
+    return found

@@ -1,0 +1,100 @@
+"""What a learner on a budget says that it keeps, against its rows and the record of its run."""
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+from learners.budget_runs import GRAPHS, NAMES, N, dense_events, text_events
+from weft.evaluation import budget_cost, record_budget
+
+pytestmark = pytest.mark.xdist_group("budget")
+
+BUDGETED = ("mtbprj", "mtbprj-2", "mtrbp", "mtforg")
+LEARNERS = ("mt-perceptron", *BUDGETED)
+GAUSSIAN = {"name": "gaussian", "gamma": 0.1}
+
+
+def make(name, graph, kernel=GAUSSIAN, **letters):
+    theirs = GRAPHS[graph][0]
+    return weft.Model(name, kernel=kernel, graph=theirs, tasks=NAMES if isinstance(theirs, str) else None, **letters)
+
+
+def counted_bytes(model):
+    """16 a non-zero, 56 a row, 16 a pair of rows of the Projectrons, and 8 a task with weights and row of the second.
+
+    On a graph that is neither complete nor empty every task has weights, and so has the blank one for strangers.
+    """
+    rows, name, graph = model.support(), model.learner.name, model.learner.graph.kind
+    total = sum(16 * len(row.row) + 56 for row in rows)
+    if name.startswith("mtbprj"):
+        total += 16 * len(rows) ** 2
+    if name == "mtbprj-2":
+        erred = N + 1 if graph == "edges" else N  # all have erred in these streams
+        total += 8 * erred * len(rows)
+    return total
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("graph", ["complete", "none", "cliques", "path"])
+def test_usage_is_that_of_the_rows_and_of_the_run(graph, name):
+    letters = {} if name == "mt-perceptron" else {"B": 9}
+    model, events = make(name, graph, **letters), dense_events(30, T=300)
+    run = record_budget(model, events.stream(NAMES))
+    found, rows, cost = model.usage(), model.support(), budget_cost(run)
+    assert dict(zip(model.tasks, found.kept, strict=True)) == {
+        task: sum(row.task == task for row in rows) for task in model.tasks
+    }
+    assert found.rows == len(rows) == run.kept[-1]
+    assert (found.most_rows, found.most_bytes) == (letters.get("B", math.inf), math.inf)
+    assert found.bytes == counted_bytes(model)
+    assert found.mistakes == run.erred.sum()
+    assert found.evictions == cost.evictions[-1]
+    assert found.damage == pytest.approx(cost.damage[-1], rel=1e-12)
+    assert found.oldest == rows[0].age == max(row.age for row in rows)
+    assert found.too_large == 0
+    if name == "mt-perceptron":
+        assert math.isnan(found.mean_damage)
+    else:
+        assert found.mean_damage == pytest.approx(found.damage / found.evictions)
+        assert found.evictions > 30
+
+
+@pytest.mark.parametrize("name", BUDGETED)
+@pytest.mark.parametrize("graph", ["complete", "cliques", "path"])
+def test_a_budget_of_bytes_is_kept(graph, name):
+    model, events = make(name, graph, "linear", budget="4kB"), text_events(31, T=400)
+    assert model.usage().rows == 0
+    assert model.usage().oldest is None
+    for first in range(0, 400, 40):
+        model.learn(events.part(first, first + 40)[0].stream(NAMES))
+        assert 0 < model.usage().bytes <= 4000
+    found = model.usage()
+    assert found.bytes == counted_bytes(model) > 3000
+    assert (found.most_rows, found.most_bytes) == (math.inf, 4000)
+    assert found.evictions > 20
+    assert found.too_large == 0
+
+
+@pytest.mark.parametrize("name", BUDGETED)
+def test_rows_larger_than_the_whole_budget(name):
+    """They are mistakes that teach nothing, and do not drive out what is there."""
+    model = weft.Model(name, budget=200, tasks=["ann"])
+    model.learn_one({"x": 1.0}, 1, "ann")
+    kept = model.support()[0].row
+    for value in range(1, 4):
+        model.learn_one({f"w{i}": float(i + value) for i in range(20)}, -1, "ann")
+    found = model.usage()
+    assert (found.rows, found.mistakes, found.too_large, found.evictions) == (1, 4, 3, 0)
+    assert model.support()[0].row == kept
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_usage_is_part_of_a_file(name):
+    letters = {} if name == "mt-perceptron" else {"B": 7}
+    model = make(name, "complete", **letters)
+    model.learn(dense_events(32, T=200).stream(NAMES))
+    found, again = model.usage(), weft.Model.from_bytes(model.to_bytes()).usage()
+    np.testing.assert_array_equal(found.kept, again.kept)
+    assert found[1:] == again[1:]
