@@ -20,7 +20,8 @@ may also appear as they come, except on a graph that names its tasks.
 
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
 [shared-loss.md](shared-loss.md); what the mirror-descent learners do, and how to choose rates, b and a graph, in
-[mirror-descent.md](mirror-descent.md).
+[mirror-descent.md](mirror-descent.md); what the kernel learners on a budget do, and which to take, in
+[budget.md](budget.md).
 
 {contents}
 """
@@ -29,6 +30,7 @@ FAMILIES = {
     "A model per task": ("perceptron", "pa"),
     "Shared loss": ("finite-horizon", "infinite-horizon", "implicit"),
     "Mirror descent: shared steps": ("mt-ogd", "mt-pnorm", "mt-eg", "mt-ftrl", "hedge-mt-ogd", "hedge-mt-eg"),
+    "Kernels on a budget": ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg"),
 }
 
 NOTES = {
@@ -55,6 +57,17 @@ NOTES = {
     "adaptive steps, or with `T` and `L` those of theory; their weights fall with `exp(-eta_h losses)`.",
     "hedge-mt-eg": "Every expert is an `mt-eg` with b = (1 - variance)/variance. At least two features are needed: "
     "declare them with `features=`.",
+    "mt-perceptron": "Classifies, as all of this family. On a mistake, y f(x) <= 0, the row is kept with b = y: "
+    "`f_i(x) = sum_s b_s (A^-1)_{i,i_s} K'(x_s, x)`. Memory grows with every mistake.",
+    "mtbprj": "On a mistake a row within `eta` of the span of those kept is replaced by its projection; else it is "
+    "kept, and if there are B already, the one leaves whose removal, projected on the others, changes the function "
+    "least.",
+    "mtbprj-2": "The same with distances between rows alone, whatever their tasks, and coefficients for every task and "
+    "row.",
+    "mtrbp": "On a mistake the row is kept with b = y, in the place of a random one if there are B already. With a "
+    "bound on the expected mistakes.",
+    "mtforg": "On a mistake the row is kept with b = y; if there are B already, all coefficients shrink by the largest "
+    "factor that the mistake bound allows, and the oldest row leaves.",
 }
 
 KERNEL = {
@@ -87,7 +100,8 @@ is cliques, and edges need the dict.
 
 ## Kernels
 
-A name, or a dict with these keys. With `normalize` the kernel is divided by sqrt(K(x,x) K(z,z)).
+A name, or a dict with these keys. With `normalize` the kernel is divided by sqrt(K(x,x) K(z,z)); on a budget that is
+the default for `linear` and `poly`.
 
 {kernels}
 

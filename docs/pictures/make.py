@@ -4,6 +4,7 @@
     separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
     own-and-shared.svg   the models of mt-ogd as a shared part and parts of their own, and how b divides a step
     task-variance.svg    the figures of examples/task_variance.py
+    budget.svg           the errors that examples/budget.py prints, as docs/budget.md shows them: they need a real set
 
 Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody
 needs the colours.
@@ -11,6 +12,7 @@ needs the colours.
 
 import importlib.util
 import math
+import re
 import sys
 from collections.abc import Callable
 from html import escape
@@ -295,12 +297,33 @@ def task_variance() -> str:
     )
 
 
+# --- error against budget --------------------------------------------------------------------------------------------
+
+
+def budget() -> str:
+    """A panel per graph, with a line per learner and one for the Perceptron that keeps everything."""
+    page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8")
+    head, *rows = page.split("error, %, at a budget of")[1].split("F, %")[0].strip().splitlines()
+    x = np.array([float(share) for share in re.findall(r"([\d.]+) %", head)])
+    errors = {tuple(row.split()[:2]): np.array(row.split()[2:], float) for row in rows}
+    styles = {"mtrbp": (ORANGE, False), "mtforg": (ORANGE, True), "mtbprj": (GREEN, False), "mtbprj-2": (BLUE, False)}
+
+    def panel(graph: str, title: str) -> Panel:
+        lines = [Line(name, colour, x, errors[f"{name},", graph], dash) for name, (colour, dash) in styles.items()]
+        free = float(re.findall(rf"without a budget, {graph} +error ([\d.]+)", page)[0])
+        lines.append(Line("no budget", GREY, np.array([0.0, x[-1]]), np.array([free, free]), True))
+        return Panel(title, "rows, % of what separate Perceptrons keep", lines, 40.0, lambda y: f"{y:.0f}%", "g")
+
+    return draw([panel("complete", "error, users teach each other"), panel("none", "error, no graph")])
+
+
 ROOT = Path(__file__).parents[2]
 PICTURES = {
     "learning-curves.svg": learning_curves,
     "separation.svg": separation,
     "own-and-shared.svg": own_and_shared,
     "task-variance.svg": task_variance,
+    "budget.svg": budget,
 }
 
 

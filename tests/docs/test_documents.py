@@ -20,6 +20,7 @@ from click.testing import CliRunner
 import weft
 from weft.cli.main import COMMANDS, cli
 from weft.evaluation import Bound, BudgetCost, BudgetRun, Comparison, Descent, KernelComparator, Run
+from weft.learner import Usage
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Position
@@ -116,9 +117,9 @@ def test_every_public_method(owner):
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
 
 
-RESULTS = (Tally, Comparison, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Bound)
+RESULTS = (Tally, Comparison, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound)
 RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
-TOLD = ("python", "shared-loss", "regret", "budget-bounds")
+TOLD = ("python", "shared-loss", "regret", "budget", "budget-bounds")
 
 
 @pytest.mark.parametrize("owner", RESULTS, ids=lambda owner: owner.__name__)
@@ -208,6 +209,8 @@ def test_console(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_example(path, capsys):
+    if "WEFT_DATA" in path.read_text(encoding="utf-8") and not os.environ.get("WEFT_DATA"):
+        pytest.skip("WEFT_DATA does not name the folder of real data")
     imported(path).main()
     printed = capsys.readouterr().out
     assert re.search(r"\d\.\d", printed)
