@@ -30,14 +30,14 @@ class SupportRow(NamedTuple):
     """A row that a kernel learner keeps: whose, with which coefficient, what it holds, and since when.
 
     `age` is the number of labelled events since it came. Where every task has weights of its own, `coefficients` has
-    one per task of the model, and `coefficient` is the one of the task that brought the row. None: not known.
+    one for each, and `coefficient` is the one of the task that brought the row. None: not known.
     """
 
     task: Name
     coefficient: float
     row: dict[Name, float]
     age: int | None = None
-    coefficients: Floats | None = None
+    coefficients: dict[Name, float] | None = None
 
 
 class Model:
@@ -302,7 +302,7 @@ class Model:
                 found.coefficient,
                 dict(zip(map(names, found.indices.tolist()), found.values.tolist(), strict=True)),
                 found.age,
-                found.coefficients,
+                None if found.coefficients is None else dict(zip(tasks, found.coefficients.tolist(), strict=True)),
             )
             for found in kept(self.state, len(tasks))
         ]

@@ -9,7 +9,7 @@ from weft.batch import Floats
 from weft.geometry.active_set import CHANGES, ENTERED, MISTAKES, REBUILDS, SINCE, Budget
 from weft.geometry.inverse import checked_coefficients, coefficients, is_sound, rebuild, refine
 from weft.geometry.symmetric import symmetric_times, take_column
-from weft.jit import kernel
+from weft.jit import inner, kernel
 
 DEPENDENT = 1e-10
 """A squared distance below this share of K(t, t) is rounding."""
@@ -106,3 +106,20 @@ def project_member(Q: Floats, n: int, r: int, g: Floats) -> None:
     for j in range(n):
         g[j] /= -pivot
     g[r] = 0.0
+
+
+@inner
+def add_squares(weights: Floats, l: int, n: int, factor: float, size: Floats) -> None:
+    """size_j += factor w_lj^2 for the weights of row l."""
+    for j in range(n):
+        size[j] += factor * weights[l, j] * weights[l, j]
+
+
+@inner
+def share_out(weights: Floats, l: int, n: int, r: int, g: Floats) -> None:
+    """The weight w of member r in row l goes to all: w_j += w g_j, where g_r is that of the member in its place."""
+    w = weights[l, r]
+    if w != 0.0:
+        weights[l, r] = 0.0
+        for j in range(n):
+            weights[l, j] += w * g[j]

@@ -120,8 +120,8 @@ class _KernelLearner:
 
     @property
     def counts_tasks(self) -> bool:
-        """Only the complete graph grows with its tasks."""
-        return self.graph.kind == "complete"
+        """A^-1 contains their number, unless nobody is tied to anybody."""
+        return self.graph.kind != "none"
 
     @cached_property
     def matrix(self) -> CliqueBlocks | General | None:

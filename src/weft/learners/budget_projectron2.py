@@ -43,11 +43,11 @@ from weft.geometry.active_set import (
 )
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
-from weft.geometry.projection_steps import least_damage, project, project_member
+from weft.geometry.projection_steps import add_squares, least_damage, project, project_member, share_out
 from weft.geometry.relation import Relation
 from weft.geometry.symmetric import move_last, set_member
 from weft.geometry.ties import CLIQUES, COMPLETE, GRAPH, NO_TASKS, clique_size, lacks_ties
-from weft.jit import Handle, inner, kernel
+from weft.jit import Handle, kernel
 from weft.state import MOVER, SUPPORT
 
 ROW, SUM = range(2)
@@ -278,23 +278,17 @@ def _column_norms(hyper: Budget, shares: Shares, relation: Relation, size: Float
         for task in range(len(relation.component)):
             c, unit = relation.component[task], _unit(hyper, relation, shares.counts, task)
             if places[task, ROW] > 0:
-                _add_squares(shares.weights, places[task, ROW] - 1, n, unit * unit, size)
+                add_squares(shares.weights, places[task, ROW] - 1, n, unit * unit, size)
             if places[c, SUM] > 0 and relation.place[task] == 0:  # once a clique
-                _add_squares(shares.sums, places[c, SUM] - 1, n, (1.0 / unit + 1.0) * unit * unit, size)
+                add_squares(shares.sums, places[c, SUM] - 1, n, (1.0 / unit + 1.0) * unit * unit, size)
     else:
         unit = unit_for(hyper, shares.counts, 0)
         for l in range(_movers(hyper, shares)):
-            _add_squares(shares.weights, l, n, unit * unit, size)
+            add_squares(shares.weights, l, n, unit * unit, size)
         if hyper.ties == COMPLETE:
-            _add_squares(shares.sums, 0, n, (1.0 / unit + 1.0) * unit * unit, size)
+            add_squares(shares.sums, 0, n, (1.0 / unit + 1.0) * unit * unit, size)
     for j in range(n):
         size[j] = np.sqrt(size[j])
-
-
-@inner
-def _add_squares(weights: Floats, l: int, n: int, factor: float, size: Floats) -> None:
-    for j in range(n):
-        size[j] += factor * weights[l, j] * weights[l, j]
 
 
 @kernel
@@ -302,18 +296,9 @@ def _share_out(hyper: Budget, shares: Shares, r: int, g: Floats) -> None:
     """beta_:l += beta_:r g_l for all l but r, whose column becomes beta_:r g_r."""
     n = shares.used[SUPPORT]
     for l in range(_movers(hyper, shares)):
-        _share_out_row(shares.weights, l, n, r, g)
+        share_out(shares.weights, l, n, r, g)
     for c in range(shares.counts[SUMS]):
-        _share_out_row(shares.sums, c, n, r, g)
-
-
-@inner
-def _share_out_row(weights: Floats, l: int, n: int, r: int, g: Floats) -> None:
-    w = weights[l, r]
-    if w != 0.0:
-        weights[l, r] = 0.0
-        for s in range(n):
-            weights[l, s] += w * g[s]
+        share_out(shares.sums, c, n, r, g)
 
 
 @kernel
