@@ -31,8 +31,8 @@ GAUSSIAN = {"name": "gaussian", "gamma": 0.1}
 POLY = {"name": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
 PLAIN = {"name": "linear", "normalize": False}
 DATA = {
-    "gaussian": (dense_events(1), GAUSSIAN, 0.05),
-    "poly": (dense_events(2, T=1300, d=4, scale=0.5), POLY, 0.1),
+    "gaussian": (dense_events(1, T=1200), GAUSSIAN, 0.05),
+    "poly": (dense_events(2, T=1200, d=4, scale=0.5), POLY, 0.1),
     "text": (text_events(3), "linear", 0.2),
 }
 
@@ -40,7 +40,7 @@ every_learner = pytest.mark.parametrize("name", ORACLES)
 every_budget = pytest.mark.parametrize("name", [name for name in ORACLES if name != "mt-perceptron"])
 
 
-def letters(name, B=10, eta=0.05):
+def letters(name, B=8, eta=0.05):
     """Those that the learner has."""
     if name == "mt-perceptron":
         return {}
@@ -67,11 +67,11 @@ def test_scores_and_active_sets_are_those_of_the_oracle(data, graph, name):
 @pytest.mark.parametrize("graph", ["complete", "none"])
 def test_projections_that_are_hard_to_compute(graph, name):
     """Smooth functions of few tasks: rows nearly depend on each other, many are absorbed, and eta is small."""
-    events, kernel = dense_events(4, T=1000, tasks=2), {"name": "gaussian", "gamma": 0.05}
+    events, kernel = dense_events(4, T=800, tasks=2), {"name": "gaussian", "gamma": 0.05}
     model, oracle = build(name, kernel, graph, names=NAMES[:2], B=20, eta=0.02)
     scores = learn_beside(model, oracle, events)
     assert np.linalg.cond(oracle.projection_gram(oracle.S)) > 1e3
-    assert len(oracle.evictions) > 300
+    assert len(oracle.evictions) > 200
     assert absorbed(oracle, events, scores) > 5
 
 
@@ -106,7 +106,7 @@ def test_tasks_that_are_not_declared(graph, declared, together, name):
     model, oracle = build(name, GAUSSIAN, graph, declared=declared, **letters(name, eta=0.1))
     learn_beside(model, oracle, events)
     assert model.tasks == NAMES
-    assert name == "mt-perceptron" or len(oracle.evictions) > 100
+    assert name == "mt-perceptron" or len(oracle.evictions) > 50
 
 
 @every_learner
@@ -139,7 +139,8 @@ def test_a_budget_without_limit_is_the_perceptron(name):
     """Of a linear kernel in few dimensions, where the Projectrons absorb nearly all and lose nothing."""
     events = dense_events(9, T=300)
     free = weft.Model("mt-perceptron", kernel=PLAIN, tasks=NAMES)
-    held = weft.Model(name, kernel=PLAIN, tasks=NAMES, **letters(name, math.inf, 0.0))
+    more = {"R": 10.0} if name == "mtforg" else {}
+    held = weft.Model(name, kernel=PLAIN, tasks=NAMES, **letters(name, math.inf, 0.0), **more)
     stream = events.stream(NAMES)
     np.testing.assert_allclose(held.learn(stream), free.learn(stream), rtol=0, atol=1e-8)
     most = {"mtbprj": 3 * N, "mtbprj-2": 3}.get(name, len(free.support()))
@@ -166,8 +167,8 @@ def test_rows_longer_than_one(graph):
     learn_beside(model, oracle, events)
     phi = [shrink.phi for shrink in oracle.shrinks]
     assert min(phi) < 1
-    short, unlike = build("mtforg", PLAIN, graph, B=10, R=R / 2)
-    learn_beside(short, unlike, events)
+    wider, unlike = build("mtforg", PLAIN, graph, B=10, R=2 * R)
+    learn_beside(wider, unlike, events)
     assert [shrink.phi for shrink in unlike.shrinks] != phi
 
 
@@ -182,6 +183,18 @@ def test_projections_of_rows_that_are_not_normalised(graph, name):
 
 
 # -------------------------------------------------------------------------------------------------------------- corners
+
+
+@pytest.mark.parametrize("name", PROJECTRONS)
+@pytest.mark.parametrize("kernel", [POLY, GAUSSIAN], ids=["poly", "gaussian"])
+def test_the_oldest_of_equals_leaves(kernel, name):
+    """Many tasks without edges: rows that are alone in their tasks all have damage 1, up to rounding."""
+    names = [f"task {i}" for i in range(40)]
+    events = dense_events(21, T=250, d=4, tasks=40)
+    model, oracle = build(name, kernel, ("none", "none"), names=names, B=10, eta=0.01)
+    learn_beside(model, oracle, events, names=names)
+    damages = np.array([eviction.damage for eviction in oracle.evictions])
+    assert name == "mtbprj-2" or np.sum(np.abs(damages - 1) < 1e-12) > 50
 
 
 @every_learner
@@ -224,7 +237,8 @@ def test_a_linear_kernel_fills_its_space(name):
 
 @every_learner
 @pytest.mark.parametrize("kernel", ["linear", {**POLY, "coef0": 0.0}], ids=["linear", "poly"])
-def test_rows_of_length_zero_change_nothing(kernel, name):
+def test_rows_of_length_zero_never_enter(kernel, name):
+    """Their score is 0, and their mistakes count: the Forgetron may shrink less."""
     events = text_events(17, T=300)
     X = dense(events.X)
     X[::3] = 0.0
@@ -285,18 +299,18 @@ def test_every_step_on_repeated_rows(kernel, graph, name):
     What f lost at a mistake is nothing if S grew or the row was in its span, and the least damage if a row left. With a
     condition of 1e10 and more this is not known well, but to 1e-4 it is, and to 1e-6 of the largest coefficient.
     """
-    events, space = repeated_events(20, T=250), Space(name, REPEATED[kernel], graph)
+    events, space = repeated_events(20, T=200), Space(name, REPEATED[kernel], graph)
     model, _ = build(name, REPEATED[kernel], graph, B=16, eta=0.0)
     conditions, seen = [], set()
     for r in range(events.n_rounds):
         part, _ = events.part(r, r + 1)
-        before = space.read(model.support())
+        before = space.read(model)
         mistake = part.y[0] * model.learn(part.stream(NAMES))[0] <= 0
-        kept = model.support()
+        after = space.read(model)
         if not mistake:
-            np.testing.assert_array_equal(space.read(kept).coefficients, before.coefficients)
+            np.testing.assert_array_equal(after.coefficients, before.coefficients)
             continue
-        step = space.step(before, part, space.read(kept))
+        step = space.step(before, part, after)
         seen.add(step.kind)
         assert step.loss <= 1.01 * step.least + 1e-4 + 1e-6 * step.size
         conditions.append(step.condition)
