@@ -47,7 +47,7 @@ _DESCENT = [
 _MATRIX = {"matrix": (np.diag(np.arange(2.0, 11.0)) - np.eye(9, k=1) - np.eye(9, k=-1)).tolist()}
 _MATRIX["tasks"] = [list(name) if isinstance(name, tuple) else name for name in NAMES]
 _MATRIX["tasks"][4] = ["a", ["b", 2]]
-_POLY = {"name": "poly", "degree": 3, "gamma": 0.5, "normalize": False}
+_POLY = {"name": "poly", "degree": 3, "gamma": 0.5, "coef0": 0.0}
 _KERNELS = [
     {"kernel": "gaussian", "graph": "none"},
     {"kernel": "poly", "graph": _CLIQUES},
@@ -100,7 +100,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"regularizer": "entropy", "eta": 0.3, "b": 2.0, "loss": "square"},
     ],
     "hedge-mt-ogd": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5, "D": 0.4}],
-    "mt-perceptron": _KERNELS,
+    "mt-perceptron": [*_KERNELS, {"kernel": {"name": "poly", "normalize": False}}],
     "mtbprj": [*_BUDGET, {"B": 4, "eta": 0.3, "relative": True}, {"B": math.inf, "eta": 0.0}],
     "mtbprj-2": [
         *_BUDGET,
@@ -108,7 +108,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"budget": 2000, "kernel": "gaussian", "graph": _EDGES},
     ],
     "mtrbp": [*_BUDGET, {"B": 3, "seed": 7}],
-    "mtforg": [*_BUDGET, {"B": 4, "R": 3.0, "kernel": {"name": "linear", "normalize": False}}],
+    "mtforg": [*_BUDGET, {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
 }
 

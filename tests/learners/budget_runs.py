@@ -127,11 +127,11 @@ def learn_beside(model, oracle, events, *, names=NAMES, stops=5, tolerance=1e-7)
     return scores
 
 
-def shares(row, tasks, names):
-    """The coefficient of each of these tasks, where every task has its own."""
-    held = dict(zip(tasks, row.coefficients.tolist(), strict=True))
+def of_tasks(model, row, names):
+    """The coefficients of a row for these tasks; a task that was not seen has none yet."""
+    held = dict(zip(model.tasks, row.coefficients, strict=True))
     assert row.coefficient == held[row.task]
-    return [held[name] for name in names]
+    return [held.get(name, 0.0) for name in names]
 
 
 def assert_same_rows(model, oracle, events, names):
@@ -144,7 +144,7 @@ def assert_same_rows(model, oracle, events, names):
         kept[list(row.row)] = list(row.row.values())
         np.testing.assert_array_equal(kept, item.row)
         if isinstance(oracle, Mtbprj2):
-            held = shares(row, model.tasks, names[: len(item.coefficient)])
+            held = of_tasks(model, row, names[: len(item.coefficient)])
             np.testing.assert_allclose(held, item.coefficient, rtol=1e-6, atol=1e-6)
         else:
             np.testing.assert_allclose(row.coefficient, item.coefficient, rtol=1e-6, atol=1e-6)
@@ -188,7 +188,7 @@ class Space:
         for x, row in zip(X, support, strict=True):
             x[list(row.row)] = list(row.row.values())
         if self.second:
-            held = [shares(row, model.tasks, NAMES) for row in support]
+            held = [of_tasks(model, row, NAMES) for row in support]
             return Kept(task, X, np.array(held).reshape(-1, N))
         return Kept(task, X, np.array([[row.coefficient] for row in support]).reshape(-1, 1))
 

@@ -106,7 +106,7 @@ def test_tasks_that_are_not_declared(graph, declared, together, name):
     model, oracle = build(name, GAUSSIAN, graph, declared=declared, **letters(name, eta=0.1))
     learn_beside(model, oracle, events)
     assert model.tasks == NAMES
-    assert name == "mt-perceptron" or len(oracle.evictions) > 50
+    assert name == "mt-perceptron" or len(oracle.evictions) > 80
 
 
 @every_learner
@@ -167,8 +167,9 @@ def test_rows_longer_than_one(graph):
     learn_beside(model, oracle, events)
     phi = [shrink.phi for shrink in oracle.shrinks]
     assert min(phi) < 1
-    wider, unlike = build("mtforg", PLAIN, graph, B=10, R=2 * R)
-    learn_beside(wider, unlike, events)
+    short, unlike = build("mtforg", PLAIN, graph, B=10, R=R / 2)
+    with pytest.warns(UserWarning, match="exceeds R"):
+        learn_beside(short, unlike, events)
     assert [shrink.phi for shrink in unlike.shrinks] != phi
 
 
@@ -237,8 +238,7 @@ def test_a_linear_kernel_fills_its_space(name):
 
 @every_learner
 @pytest.mark.parametrize("kernel", ["linear", {**POLY, "coef0": 0.0}], ids=["linear", "poly"])
-def test_rows_of_length_zero_never_enter(kernel, name):
-    """Their score is 0, and their mistakes count: the Forgetron may shrink less."""
+def test_rows_of_length_zero_change_nothing(kernel, name):
     events = text_events(17, T=300)
     X = dense(events.X)
     X[::3] = 0.0

@@ -9,9 +9,8 @@ Where the printed algorithms cannot be meant, they are read so: the least damage
 line 14, has no factor A^-1, which beta holds already; Eq. 3 has 2 c^2 lambda and mu = y_r chi f'(x_r), where f' has the
 new instance and the oldest, M counts this mistake, and the new weight is shrunk as well.
 
-A zero score is a mistake. An instance with K(t,t) = 0 never enters, though its mistake counts (M). In a round of
-several rows all tasks are met and all rows scored first; then every row in turn looks at its margin again. A label that
-is NaN is no label.
+A zero score is a mistake. An instance with K(t,t) = 0 changes nothing, M included. In a round of several rows all tasks
+are met and all rows scored first; then every row in turn looks at its margin again. A label that is NaN is no label.
 """
 
 import math
@@ -77,7 +76,7 @@ class MtPerceptron:
         """`tasks`: how many are declared; a graph that is a word takes more as they come."""
         self.base, self.relations = base or Base(), Relations(graph, tasks)
         self.S, self.b = [], np.zeros(0)
-        self.clock, self.M, self.evictions = 0, 0, []  # M: mistakes, in its turn in the round
+        self.clock, self.M, self.evictions = 0, 0, []  # M: mistakes, in their turn, that count
 
     def base_gram(self, items, others):
         return self.base.gram(np.array([s.row for s in items]), np.array([s.row for s in others]))
@@ -117,10 +116,9 @@ class MtPerceptron:
         for row, (x, label, i) in enumerate(zip(X, y, tasks, strict=True)):
             t = Item(i, np.array(x, float), float(label), self.clock)
             now = scores[0] if row == 0 else self.score(x, i)
-            if not math.isnan(label) and label * now <= 0:
+            if not math.isnan(label) and label * now <= 0 and self.size(t) > 0:
                 self.M += 1
-                if self.size(t) > 0:
-                    self.mistake(t)
+                self.mistake(t)
             self.clock += 1
         return scores
 

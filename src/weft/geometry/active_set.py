@@ -27,10 +27,10 @@ COEFFICIENT, ENTERED, SQUARE, SCALE = range(4)
 TASKS, NONZEROS, SUMS = range(3)
 """Positions in `counts`: tasks seen, non-zeros of the rows kept (those of `used` have holes), rows of `sums`."""
 
-EVENTS, MISTAKES, EVICTIONS, DAMAGE, LARGEST, FACTOR, Q, SINCE, REBUILDS, TOO_LARGE = range(10)
-"""Positions in `scalars`: events with a label, mistakes, rows evicted, what that changed in the function, the largest
-K'(x, x), what coefficients are to be multiplied by, the Forgetron's Q; evictions since the inverse was made anew, how
-often that was; rows larger than the whole budget."""
+EVENTS, MISTAKES, EVICTIONS, DAMAGE, LARGEST, FACTOR, Q, SINCE, CHANGES, REBUILDS, TOO_LARGE = range(11)
+"""Positions in `scalars`: events with a label, mistakes on rows with a direction, rows evicted, what that changed in
+the function, the largest K'(x, x), what coefficients are to be multiplied by, the Forgetron's Q; evictions and changes
+of the active set since the inverse was made anew, how often that was; rows larger than the whole budget."""
 
 TRACE = ("mistake", "kept", "evicted", "damage")
 """What a traced run records of an example: was it a mistake, rows kept after it, rows evicted at it, their damage."""
@@ -215,11 +215,12 @@ def combine(rows: Rows, column: Floats) -> float:
 
 
 @kernel
-def has_direction(code: KernelCode, value: float, xx: float, scalars: Floats) -> bool:
+def counts_as_mistake(code: KernelCode, value: float, xx: float, scalars: Floats) -> bool:
     """Is K(t, t) a size that can be worked with? A row without direction never enters the active set."""
     if not 0.0 < value < LARGEST_KERNEL:
         return False
     scalars[LARGEST] = max(scalars[LARGEST], self_value(code, xx))
+    scalars[MISTAKES] += 1.0
     return True
 
 
@@ -285,6 +286,7 @@ def close_holes(rows: Rows) -> None:
 @kernel
 def note_eviction(scalars: Floats, damage: float) -> None:
     scalars[EVICTIONS] += 1.0
+    scalars[CHANGES] += 1.0
     scalars[DAMAGE] += damage
     scalars[SINCE] += 1.0
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.batch import Floats
 from weft.geometry.symmetric import (
+    LEAST_PIVOT,
     add_rows,
     add_symmetric_times,
     factor,
@@ -27,7 +28,7 @@ from weft.geometry.symmetric import (
 )
 from weft.jit import kernel
 
-FIRST_RIDGE, RIDGE_GROWTH, RIDGES = 1e-9, 100.0, 9
+FIRST_RIDGE, RIDGE_GROWTH, RIDGES = 1e-9, 100.0, 10
 """A singular matrix gets a ridge: this part of its mean diagonal, and more until it works.
 
 With a ridge of 1e-14 entries of 1e14 cancel in Q k, and two digits are left. With 1e-9 there are six or more, and as
@@ -177,24 +178,17 @@ def replace(Q: Floats, n: int, r: int, a: Floats, delta2: float, column: Floats)
 
 
 @kernel
-def rebuild(H: Floats, Q: Floats, n: int, U: Floats) -> float:
-    """Q = H^-1 by Cholesky's method, O(n^3), with `U` as scratch. Returns the ridge that H needed: 0 normally.
+def is_sound(H: Floats, Q: Floats, n: int) -> bool:
+    """Are all members apart from the span of the others? 1 / Q_jj is the squared distance, H_jj the squared length."""
+    for j in range(n):
+        if not (Q[j, j] > 0.0 and Q[j, j] * H[j, j] * LEAST_PIVOT < 1.0):
+            return False
+    return True
 
-    Members that depend on each other get a ridge on the diagonal; H Q is no identity then, and `inverse_error` large,
-    but `coefficients` are as good as ever. Should no ridge help (H has entries that are not finite), the answer is inf
-    and Q is as it was.
-    """
-    mean = 0.0
-    for i in range(n):
-        mean += H[i, i]
-    mean = mean / n if mean > 0.0 else 1.0
-    ridge, done = 0.0, factor(H, n, 0.0, U)
-    for turn in range(RIDGES):
-        if not done:
-            ridge = FIRST_RIDGE * mean if turn == 0 else RIDGE_GROWTH * ridge
-            done = factor(H, n, ridge, U)
-    if not done:
-        return np.inf
+
+@kernel
+def invert(U: Floats, n: int, Q: Floats) -> None:
+    """Q = (U'U)^-1."""
     size, zero, one, four = np.uint64(n), np.uint64(0), np.uint64(1), np.uint64(4)
     # Y = U'^-1 is lower triangular: row i of U'Y = I. Rows above come in fours, which end in a staircase.
     for i in range(size):
@@ -213,4 +207,25 @@ def rebuild(H: Floats, Q: Floats, n: int, U: Floats) -> float:
         for c in range(i + one):
             Q[i, c] *= x
         add_rows(Q, i, 1.0, Q, Q, i + one, size, zero, i + one)
-    return ridge
+
+
+@kernel
+def rebuild(H: Floats, Q: Floats, n: int, U: Floats) -> float:
+    """Q = H^-1 by Cholesky's method, O(n^3), with `U` as scratch. Returns the ridge that H needed: 0 normally.
+
+    Members that depend on each other get a ridge on the diagonal; H Q is no identity then, and `inverse_error` large,
+    but `coefficients` are as good as ever. Each may be apart from those before it, and yet not from all others. Should
+    no ridge help (H has entries that are not finite), the answer is inf.
+    """
+    mean = 0.0
+    for i in range(n):
+        mean += H[i, i]
+    mean = mean / n if mean > 0.0 else 1.0
+    ridge = 0.0
+    for _ in range(RIDGES):
+        if factor(H, n, ridge, U):
+            invert(U, n, Q)
+            if is_sound(H, Q, n):
+                return ridge
+        ridge = FIRST_RIDGE * mean if ridge == 0.0 else RIDGE_GROWTH * ridge
+    return np.inf

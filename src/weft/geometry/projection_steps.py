@@ -6,9 +6,9 @@ Cavallanti and Cesa-Bianchi (2012), Sec. 4.1. Distances come from the inverse Q 
 import numpy as np
 
 from weft.batch import Floats
-from weft.geometry.active_set import ENTERED, MISTAKES, REBUILDS, SINCE, Budget
-from weft.geometry.inverse import checked_coefficients, coefficients, rebuild
-from weft.geometry.symmetric import take_column
+from weft.geometry.active_set import CHANGES, ENTERED, MISTAKES, REBUILDS, SINCE, Budget
+from weft.geometry.inverse import checked_coefficients, coefficients, is_sound, rebuild, refine
+from weft.geometry.symmetric import symmetric_times, take_column
 from weft.jit import kernel
 
 DEPENDENT = 1e-10
@@ -16,6 +16,15 @@ DEPENDENT = 1e-10
 
 MOST_ERROR = 1e-6
 """An inverse whose columns are off by more is made anew."""
+
+MOST_OFF = 1e-4
+"""The same for one whose coefficients are."""
+
+CHECKED_EVERY = 8
+"""So many mistakes, or a share of the members that have changed, lie between checks of the inverse."""
+
+ENOUGH, MORE_REFINEMENTS = 1e-7, 3
+"""Coefficients that were off by more are refined again."""
 
 TIED = 1e-9
 """Damages that differ by less, relative to the least, are equal, and the oldest leaves."""
@@ -36,18 +45,28 @@ def project(
 ) -> tuple[float, bool]:
     """a = H^-1 k, delta^2 = K(t,t) - k'a, and whether the row is as good as its projection.
 
-    The inverse is made anew after as many evictions as there are members, and when a column of it, another one every
-    time, has gone bad.
+    The inverse is made anew after as many evictions as there are members, and when it has gone bad: H a is so far off k
+    that refinements would not mend it, or a column of H Q, looked at now and then, is not that of the identity. Where
+    rows nearly repeat each other the latter may soon be so again, and there are some changes in between.
     """
     if n == 0:
         return tt, False
     if scalars[SINCE] >= n:
         _make_anew(gram, inverse, n, scalars)
-    turn = int(scalars[MISTAKES]) % n
-    _, error = checked_coefficients(gram, inverse, n, turn, k, a, space[0], space[1], space[2])
-    if not error <= MOST_ERROR or not _is_positive(inverse, n):
+    mistakes, error = int(scalars[MISTAKES]), 0.0
+    if mistakes % CHECKED_EVERY == 0:
+        turn = mistakes // CHECKED_EVERY % n
+        off, error = checked_coefficients(gram, inverse, n, turn, k, a, space[0], space[1], space[2])
+    else:
+        off = coefficients(gram, inverse, n, k, a, space[0])
+    is_doubtful = not error <= MOST_ERROR and scalars[CHANGES] * CHECKED_EVERY >= n
+    if is_doubtful or not off <= MOST_OFF or not is_sound(gram, inverse, n):
         _make_anew(gram, inverse, n, scalars)
-        coefficients(gram, inverse, n, k, a, space[0])
+        off = coefficients(gram, inverse, n, k, a, space[0])
+    for _ in range(MORE_REFINEMENTS):
+        if off > ENOUGH:  # a refinement leaves some off^2
+            symmetric_times(gram, n, a, space[0])
+            off = refine(inverse, n, k, a, space[0])
     inside = 0.0
     for j in range(n):
         inside += k[j] * a[j]
@@ -57,17 +76,9 @@ def project(
 
 
 @kernel
-def _is_positive(Q: Floats, n: int) -> bool:
-    for j in range(n):
-        if not Q[j, j] > 0.0:
-            return False
-    return True
-
-
-@kernel
 def _make_anew(gram: Floats, inverse: Floats, n: int, scalars: Floats) -> None:
     rebuild(gram, inverse, n, np.empty((n, n)))
-    scalars[SINCE] = 0.0
+    scalars[SINCE], scalars[CHANGES] = 0.0, 0.0
     scalars[REBUILDS] += 1.0
 
 

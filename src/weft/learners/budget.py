@@ -180,7 +180,7 @@ class _KernelLearner:
     @cached_property
     def plan(self) -> Plan:
         axes: dict[str, tuple[str | int, ...]] = {"marks": ("support", 3), "numbers": ("support", 4)}
-        axes |= {"indices": ("nonzero",), "values": ("nonzero",), "used": (2,), "counts": (3,), "scalars": (10,)}
+        axes |= {"indices": ("nonzero",), "values": ("nonzero",), "used": (2,), "counts": (3,), "scalars": (11,)}
         axes |= self._more_axes()
         most = {} if math.isinf(self.limits[0]) else {"support": int(self.limits[0])}
         counts: dict[str, tuple[str | int, ...]] = {"marks": ("task", "nonzero", "nonzero")}
@@ -201,7 +201,7 @@ class _KernelLearner:
 
     def init(self, tasks: Sequence[Name] = ()) -> ActiveSet:
         ints, floats = np.zeros(0, np.int64), np.zeros(0)
-        scalars = np.zeros(10)
+        scalars = np.zeros(11)
         scalars[FACTOR] = 1.0
         axes = self.plan.axes
         return ActiveSet(

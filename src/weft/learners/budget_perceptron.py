@@ -36,9 +36,9 @@ from weft.geometry.active_set import (
     Rows,
     combine,
     count_tasks,
+    counts_as_mistake,
     drop_row,
     event_column,
-    has_direction,
     has_room,
     keep_row,
     kernel_column,
@@ -93,10 +93,8 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
             if hi - lo > 1:  # an earlier row of the round may have moved this one's task
                 xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, wide, k)
                 f = combine(rows, k)
-            if not y * f > 0.0:
-                scalars[MISTAKES] += 1.0
-                if has_direction(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
-                    _enter(hyper, rows, relation, state.generator, batch, i, y, xx, wide, k)
+            if not y * f > 0.0 and counts_as_mistake(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
+                _enter(hyper, rows, relation, state.generator, batch, i, y, xx, wide, k)
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1] = 0.0 if y * f > 0.0 else 1.0, rows.used[SUPPORT]
                 trace[i, 2], trace[i, 3] = scalars[EVICTIONS] - evicted, scalars[DAMAGE] - damage

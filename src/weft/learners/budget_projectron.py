@@ -18,11 +18,11 @@ import numpy as np
 
 from weft.batch import Batch, Floats, set_single
 from weft.geometry.active_set import (
+    CHANGES,
     COEFFICIENT,
     DAMAGE,
     EVENTS,
     EVICTIONS,
-    MISTAKES,
     NONZEROS,
     TOO_LARGE,
     ActiveSet,
@@ -30,9 +30,9 @@ from weft.geometry.active_set import (
     Rows,
     combine,
     count_tasks,
+    counts_as_mistake,
     drop_row,
     event_column,
-    has_direction,
     has_room,
     keep_row,
     note_eviction,
@@ -80,9 +80,8 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
                 xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, wide, k)
                 f = combine(rows, k)
             if not y * f > 0.0:
-                scalars[MISTAKES] += 1.0
                 tt = tie(hyper.ties, relation, task[i], task[i]) * self_value(hyper.kernel, xx)
-                if has_direction(hyper.kernel, tt, xx, scalars):
+                if counts_as_mistake(hyper.kernel, tt, xx, scalars):
                     _mistake(hyper, rows, state.gram, state.inverse, batch, i, y, xx, tt, k, a, space)
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1] = 0.0 if y * f > 0.0 else 1.0, rows.used[SUPPORT]
@@ -117,6 +116,7 @@ def _mistake(
         scalars[TOO_LARGE] += 1.0
     elif not over(hyper, n + 1, rows.counts[NONZEROS] + nonzeros, 0):
         append(Q, n, a, delta2)
+        scalars[CHANGES] += 1.0
         set_member(H, n + 1, n, k, tt)
         keep_row(hyper.kernel, rows, batch, i, n, y, xx)
     else:

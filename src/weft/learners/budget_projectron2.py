@@ -20,10 +20,10 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.active_set import (
+    CHANGES,
     DAMAGE,
     EVENTS,
     EVICTIONS,
-    MISTAKES,
     NONZEROS,
     SUMS,
     TOO_LARGE,
@@ -31,9 +31,9 @@ from weft.geometry.active_set import (
     Budget,
     Rows,
     count_tasks,
+    counts_as_mistake,
     drop_row,
     event_column,
-    has_direction,
     has_room,
     keep_row,
     note_eviction,
@@ -134,10 +134,8 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
             if hi - lo > 1:  # an earlier row of the round may have moved this one's task
                 xx = event_column(hyper.kernel, NO_TASKS, rows, relation, batch, i, wide, k)
                 f = _score(hyper, shares, relation, task[i], k)
-            if not y * f > 0.0:
-                scalars[MISTAKES] += 1.0
-                if has_direction(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
-                    _mistake(hyper, rows, shares, relation, state.gram, state.inverse, batch, i, y, xx, k, a, space)
+            if not y * f > 0.0 and counts_as_mistake(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
+                _mistake(hyper, rows, shares, relation, state.gram, state.inverse, batch, i, y, xx, k, a, space)
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1] = 0.0 if y * f > 0.0 else 1.0, rows.used[SUPPORT]
                 trace[i, 2], trace[i, 3] = scalars[EVICTIONS] - evicted, scalars[DAMAGE] - damage
@@ -175,6 +173,7 @@ def _mistake(
     one = np.ones(n + 1)
     if not over(hyper, n + 1, rows.counts[NONZEROS] + nonzeros, movers):
         append(Q, n, a, delta2)
+        scalars[CHANGES] += 1.0
         set_member(H, n + 1, n, k, tt)
         keep_row(hyper.kernel, rows, batch, i, n, 0.0, xx)
         _move_all(hyper, shares, relation, task, y, one, n, n + 1)
