@@ -148,8 +148,7 @@ def assert_same_rows(model, oracle, events, names):
             np.testing.assert_allclose(held, item.coefficient, rtol=1e-6, atol=1e-6)
         else:
             np.testing.assert_allclose(row.coefficient, item.coefficient, rtol=1e-6, atol=1e-6)
-    steps = np.diff([row.age for row in found])
-    assert (steps > 0).all() or (steps < 0).all()
+    assert (np.diff([row.age for row in found]) < 0).all()
 
 
 # --------------------------------------------------------------------------------------------------------- step by step
