@@ -14,6 +14,9 @@ from weft.jit import inner, kernel
 DEPENDENT = 1e-10
 """A squared distance below this share of K(t, t) is rounding."""
 
+ROUNDING = 2e-14
+"""A squared distance is off by this, relative to K(t, t), times the squared sum of the |coefficients|."""
+
 MOST_ERROR = 1e-6
 """An inverse whose columns are off by more is made anew."""
 
@@ -67,12 +70,20 @@ def project(
         if off > ENOUGH:  # a refinement leaves some off^2
             symmetric_times(gram, n, a, space[0])
             off = refine(inverse, n, k, a, space[0])
-    inside = 0.0
+    inside, size = 0.0, 1.0
     for j in range(n):
         inside += k[j] * a[j]
+        size += abs(a[j])
+    rounding = ROUNDING * size * size
+    if off > ENOUGH or rounding > DEPENDENT:
+        # K(t,t) - 2 k'a + a'Ha is the distance for any a; with a bad one, K(t,t) - k'a might be anything.
+        symmetric_times(gram, n, a, space[0])
+        inside = 0.0
+        for j in range(n):
+            inside += (2.0 * k[j] - space[0, j]) * a[j]
     delta2 = max(0.0, tt - inside)
     limit = hyper.eta * np.sqrt(unit * tt) if hyper.relative else hyper.eta
-    return delta2, bool(np.sqrt(unit * delta2) <= limit or delta2 <= DEPENDENT * tt)
+    return delta2, bool(np.sqrt(unit * delta2) <= limit or delta2 <= max(DEPENDENT, rounding) * tt)
 
 
 @kernel
