@@ -140,7 +140,7 @@ def test_never_more_bytes_than_the_budget(name, graph):
     assert max(sizes) <= 4500
     assert max(sizes) > 0.9 * 4500
     assert min(rows[20:]) < max(rows[20:])  # their number follows their sizes
-    whole, before = {f: 1.0 for f in range(300)}, model.support()
+    whole, before = dict.fromkeys(range(300), 1.0), model.support()
     model.learn_one(whole, -1 if model.predict_one(whole, "ann") >= 0 else 1, "ann")
     assert model.state.scalars[TOO_LARGE] == 1
     assert [row._replace(age=0) for row in before] == [row._replace(age=0) for row in model.support()]

@@ -292,8 +292,8 @@ def test_repeated_rows_do_no_harm(kernel, graph, name):
 
 @pytest.mark.parametrize("name", PROJECTRONS)
 @pytest.mark.parametrize("graph", ["complete", "none", "cliques", "path"])
-@pytest.mark.parametrize("kernel", REPEATED)
-def test_every_step_on_repeated_rows(kernel, graph, name):
+@pytest.mark.parametrize(("kernel", "seed"), [*((kernel, 20) for kernel in REPEATED), ("poly", 102), ("poly", 103)])
+def test_every_step_on_repeated_rows(kernel, seed, graph, name):
     """Which of two twins leaves is left to rounding, so that no two programs agree; but each step has to obey its rule.
 
     What f lost at a mistake is nothing if S grew or the row was in its span, and the least damage if a row left. With a
