@@ -218,7 +218,7 @@ def parts_of(model, X):
         x[list(kept.row)] = list(kept.row.values())
         at = int(np.flatnonzero((x == X).all(axis=1))[0])
         share = model.relations()[:, model.tasks.index(kept.task)]
-        C[:, at] += share * kept.coefficient if kept.coefficients is None else kept.coefficients
+        C[:, at] += share * kept.coefficient if kept.coefficients is None else [*kept.coefficients.values()]
     return C
 
 
