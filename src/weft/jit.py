@@ -191,7 +191,8 @@ else:
             numbers = [builder.extract_element(total, place32(k)) for total in out for k in range(4)]
             return context.make_tuple(builder, signature.return_type, numbers)
 
-        return types.UniTuple(types.float64, 8)(weights, at, values, first, whole), generate
+        several: Any = types.UniTuple
+        return several(types.float64, 8)(weights, at, values, first, whole), generate
 
 
 def kernel(function: Function) -> Function:
