@@ -79,6 +79,15 @@ if PLAIN:
     def prefetch(array: Any, index: Any) -> None:
         """Plain mode: nothing."""
 
+    def four_sums(weights: Any, at: Any, values: Any, first: Any, whole: Any) -> tuple[float, ...]:
+        """Plain mode: the same sums one after the other."""
+        dots, squares = [0.0] * 4, [0.0] * 4
+        for e in range(int(whole) - int(first)):
+            value = values[int(first) + e]
+            dots[e % 4] += weights[int(at) + e] * value
+            squares[e % 4] += value * value
+        return (*dots, *squares)
+
 else:
     import numba
     from llvmlite import ir
@@ -133,6 +142,57 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, index), generate
+
+    @intrinsic
+    def four_sums(_: Any, weights: Any, at: Any, values: Any, first: Any, whole: Any) -> Any:
+        """w.v and v.v in four partial sums each, taken in turn, over w from `at` and v from `first` up to `whole`.
+
+        Numba keeps LLVM from packing sums in turn into one vector register by itself; four lanes of one are just that,
+        with the same bits. `whole` - `first` is a multiple of four.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            w = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            v = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+            number = ir.DoubleType()
+            lanes = ir.VectorType(number, 4)
+            _, start, _, begin, end = arguments
+            zero = ir.Constant(lanes, [0.0] * 4)
+            entry, loop, done = (
+                builder.block,
+                builder.append_basic_block("lanes"),
+                builder.append_basic_block("summed"),
+            )
+            builder.cbranch(builder.icmp_unsigned("<", begin, end), loop, done)
+            builder.position_at_end(loop)
+            e, t, s = builder.phi(begin.type), builder.phi(lanes), builder.phi(lanes)
+            place = builder.add(start, builder.sub(e, begin))
+
+            def read(pointer: Any, index: Any) -> Any:
+                where = builder.bitcast(builder.gep(pointer, [index]), lanes.as_pointer())
+                return builder.load(where, align=8)
+
+            x = read(v, e)
+            t1 = builder.fadd(t, builder.fmul(read(w, place), x))
+            s1 = builder.fadd(s, builder.fmul(x, x))
+            e1 = builder.add(e, ir.Constant(e.type, 4))
+            for phi, first_value, value in ((e, begin, e1), (t, zero, t1), (s, zero, s1)):
+                phi.add_incoming(first_value, entry)
+                phi.add_incoming(value, loop)
+            builder.cbranch(builder.icmp_unsigned("<", e1, end), loop, done)
+            builder.position_at_end(done)
+            out = []
+            for total in (t1, s1):
+                both = builder.phi(lanes)
+                both.add_incoming(zero, entry)
+                both.add_incoming(total, loop)
+                out.append(both)
+            place32 = ir.IntType(32)
+            numbers = [builder.extract_element(total, place32(k)) for total in out for k in range(4)]
+            return context.make_tuple(builder, signature.return_type, numbers)
+
+        several: Any = types.UniTuple
+        return several(types.float64, 8)(weights, at, values, first, whole), generate
 
 
 def kernel(function: Function) -> Function:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.batch import Batch, Floats, Ints, longest_row
-from weft.jit import PLAIN, inner, kernel, prefetch
+from weft.jit import PLAIN, four_sums, inner, kernel, prefetch
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""
@@ -205,17 +205,21 @@ def dot_table(
     # A run of features, as in dense data: the indices need not be read.
     if end > begin and indices[end - 1] - indices[begin] == end - begin - 1:
         at = base + np.uint64(indices[begin]) * stride
-        for e in range(first, whole, np.uint64(4)):
-            v0, v1, v2, v3 = values[e], values[e + one], values[e + np.uint64(2)], values[e + np.uint64(3)]
-            s0 += v0 * v0
-            s1 += v1 * v1
-            s2 += v2 * v2
-            s3 += v3 * v3
-            t0 += weights[at] * v0
-            t1 += weights[at + stride] * v1
-            t2 += weights[at + np.uint64(2) * stride] * v2
-            t3 += weights[at + np.uint64(3) * stride] * v3
-            at += np.uint64(4) * stride
+        if stride == one:
+            t0, t1, t2, t3, s0, s1, s2, s3 = four_sums(weights, at, values, first, whole)
+            at += whole - first
+        else:
+            for e in range(first, whole, np.uint64(4)):
+                v0, v1, v2, v3 = values[e], values[e + one], values[e + np.uint64(2)], values[e + np.uint64(3)]
+                s0 += v0 * v0
+                s1 += v1 * v1
+                s2 += v2 * v2
+                s3 += v3 * v3
+                t0 += weights[at] * v0
+                t1 += weights[at + stride] * v1
+                t2 += weights[at + np.uint64(2) * stride] * v2
+                t3 += weights[at + np.uint64(3) * stride] * v3
+                at += np.uint64(4) * stride
         for e in range(whole, np.uint64(end)):
             v0 = values[e]
             s0 += v0 * v0

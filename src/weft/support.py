@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from weft.batch import Floats
 from weft.learner import Learner, Usage
 from weft.names import Name
 from weft.vocabulary import Vocabulary
@@ -12,14 +11,14 @@ class SupportRow(NamedTuple):
     """A row that a kernel learner keeps: whose, with which coefficient, what it holds, and since when.
 
     `age` is the number of labelled events since it came. Where every task has weights of its own, `coefficients` has
-    one per task of the model, and `coefficient` is the one of the task that brought the row. None: not known.
+    one for each, and `coefficient` is the one of the task that brought the row. None: not known.
     """
 
     task: Name
     coefficient: float
     row: dict[Name, float]
     age: int | None = None
-    coefficients: Floats | None = None
+    coefficients: dict[Name, float] | None = None
 
 
 def support(learner: Learner, state: Any, vocabulary: Vocabulary) -> list[SupportRow]:
@@ -34,7 +33,7 @@ def support(learner: Learner, state: Any, vocabulary: Vocabulary) -> list[Suppor
             found.coefficient,
             dict(zip(map(names, found.indices.tolist()), found.values.tolist(), strict=True)),
             found.age,
-            found.coefficients,
+            None if found.coefficients is None else dict(zip(tasks, found.coefficients.tolist(), strict=True)),
         )
         for found in kept(state, len(tasks))
     ]

@@ -163,14 +163,13 @@ def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, l
             continue
         table[j, EVENTS] += 1.0
         table[j, LOSS] += loss_value(loss, s, y, epsilon)
-        if binary:
-            if s >= 0.0:
-                table[j, TRUE_POSITIVE if y > 0.0 else FALSE_POSITIVE] += 1.0
-                if y < 0.0:
-                    table[j, MISTAKES] += 1.0
-            elif y > 0.0:
-                table[j, FALSE_NEGATIVE] += 1.0
-                table[j, MISTAKES] += 1.0
+        if binary:  # sums of zeros and ones: a processor cannot guess whether a prediction was right
+            said, was = 1.0 if s >= 0.0 else 0.0, 1.0 if y > 0.0 else 0.0
+            both = said * was
+            table[j, TRUE_POSITIVE] += both
+            table[j, FALSE_POSITIVE] += said - both
+            table[j, FALSE_NEGATIVE] += was - both
+            table[j, MISTAKES] += said + was - 2.0 * both
         else:
             gap = y - s
             table[j, ABSOLUTE] += abs(gap)

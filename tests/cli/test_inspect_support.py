@@ -156,17 +156,17 @@ def test_many_tasks_share_a_budget(weft_command):
 @pytest.mark.parametrize("name", BUDGETED)
 def test_the_rows_of_a_task(weft_command, events, name):
     model = learn(weft_command, events, name, "kernel=gaussian", "B=6")
-    support = [(row, model.tasks.index("bob")) for row in model.support()]
+    support = model.support()
     if name == "mtbprj-2":
-        expected = [(row.age, row.coefficients[slot]) for row, slot in support if row.coefficients[slot]]
+        expected = [(row.age, row.coefficients["bob"]) for row in support if row.coefficients["bob"]]
     else:
-        expected = [(row.age, row.coefficient) for row, _ in support if row.task == "bob"]
+        expected = [(row.age, row.coefficient) for row in support if row.task == "bob"]
     found = inspect(weft_command, "--task", "bob")["task"]["rows"]
     assert found["count"] == len(expected) > 1
     assert {(row["age"], row["coefficient"]) for row in found["heaviest"]} == set(expected)
     sizes = [abs(row["coefficient"]) for row in found["heaviest"]]
     assert sizes == sorted(sizes, reverse=True)
-    by_age = {row.age: row for row, _ in support}
+    by_age = {row.age: row for row in support}
     for row in found["heaviest"]:
         held = by_age[row["age"]].row
         assert row["nonzeros"] == len(held)

@@ -173,6 +173,8 @@ def test_slots_out_of_range_and_pairs_twice(setting):
     for name in whole:
         for bad in (-1, 10**6, np.iinfo(np.int64).max, np.iinfo(np.int64).min):
             for at in (0, -1):
+                if name == "state.generator" and (at, bad) == (-1, 10**6):
+                    continue  # half of a draw that waits to be used: any number of 32 bits
                 other = arrays[name].copy()
                 other.reshape(-1)[at] = bad
                 refused(encode(header, {**arrays, name: other}))

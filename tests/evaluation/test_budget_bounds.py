@@ -188,8 +188,11 @@ def test_premises_that_do_not_hold_are_refused():
                 bound(by_hand(name), W)
     with pytest.raises(ValueError, match="about mtforg, not about mtrbp"):
         mtforg_theorem2(by_hand(), W)
-    with pytest.raises(ValueError, match="no budget of rows, B = inf"):
+    with pytest.raises(ValueError, match="no budget, B = inf"):
         mtrbp_tight(by_hand(B=math.inf), W)
+    in_bytes = by_hand()._replace(learner=SimpleNamespace(name="mtrbp", B=200, budget=10_000))
+    with pytest.raises(ValueError, match="in bytes"):
+        mtrbp_tight(in_bytes, W)
     with pytest.raises(ValueError, match="3 rows or more; B = 2"):
         mtrbp_theorem1(by_hand(B=2), 0 * W)
     assert mtrbp_tight(by_hand(B=1), 0 * W).holds

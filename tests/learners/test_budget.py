@@ -31,8 +31,8 @@ GAUSSIAN = {"name": "gaussian", "gamma": 0.1}
 POLY = {"name": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
 PLAIN = {"name": "linear", "normalize": False}
 DATA = {
-    "gaussian": (dense_events(1), GAUSSIAN, 0.05),
-    "poly": (dense_events(2, T=1300, d=4, scale=0.5), POLY, 0.1),
+    "gaussian": (dense_events(1, T=1200), GAUSSIAN, 0.05),
+    "poly": (dense_events(2, T=1200, d=4, scale=0.5), POLY, 0.1),
     "text": (text_events(3), "linear", 0.2),
 }
 
@@ -40,7 +40,7 @@ every_learner = pytest.mark.parametrize("name", ORACLES)
 every_budget = pytest.mark.parametrize("name", [name for name in ORACLES if name != "mt-perceptron"])
 
 
-def letters(name, B=10, eta=0.05):
+def letters(name, B=8, eta=0.05):
     """Those that the learner has."""
     if name == "mt-perceptron":
         return {}
@@ -67,11 +67,11 @@ def test_scores_and_active_sets_are_those_of_the_oracle(data, graph, name):
 @pytest.mark.parametrize("graph", ["complete", "none"])
 def test_projections_that_are_hard_to_compute(graph, name):
     """Smooth functions of few tasks: rows nearly depend on each other, many are absorbed, and eta is small."""
-    events, kernel = dense_events(4, T=1000, tasks=2), {"name": "gaussian", "gamma": 0.05}
+    events, kernel = dense_events(4, T=800, tasks=2), {"name": "gaussian", "gamma": 0.05}
     model, oracle = build(name, kernel, graph, names=NAMES[:2], B=20, eta=0.02)
     scores = learn_beside(model, oracle, events)
     assert np.linalg.cond(oracle.projection_gram(oracle.S)) > 1e3
-    assert len(oracle.evictions) > 300
+    assert len(oracle.evictions) > 200
     assert absorbed(oracle, events, scores) > 5
 
 
@@ -186,6 +186,18 @@ def test_projections_of_rows_that_are_not_normalised(graph, name):
 # -------------------------------------------------------------------------------------------------------------- corners
 
 
+@pytest.mark.parametrize("name", PROJECTRONS)
+@pytest.mark.parametrize("kernel", [POLY, GAUSSIAN], ids=["poly", "gaussian"])
+def test_the_oldest_of_equals_leaves(kernel, name):
+    """Many tasks without edges: rows that are alone in their tasks all have damage 1, up to rounding."""
+    names = [f"task {i}" for i in range(40)]
+    events = dense_events(21, T=250, d=4, tasks=40)
+    model, oracle = build(name, kernel, ("none", "none"), names=names, B=10, eta=0.01)
+    learn_beside(model, oracle, events, names=names)
+    damages = np.array([eviction.damage for eviction in oracle.evictions])
+    assert name == "mtbprj-2" or np.sum(np.abs(damages - 1) < 1e-12) > 50
+
+
 @every_learner
 @pytest.mark.parametrize("graph", ["complete", "none", "cliques", "path"])
 def test_a_budget_of_one(graph, name):
@@ -280,14 +292,14 @@ def test_repeated_rows_do_no_harm(kernel, graph, name):
 
 @pytest.mark.parametrize("name", PROJECTRONS)
 @pytest.mark.parametrize("graph", ["complete", "none", "cliques", "path"])
-@pytest.mark.parametrize("kernel", REPEATED)
-def test_every_step_on_repeated_rows(kernel, graph, name):
+@pytest.mark.parametrize(("kernel", "seed"), [*((kernel, 20) for kernel in REPEATED), ("poly", 102), ("poly", 103)])
+def test_every_step_on_repeated_rows(kernel, seed, graph, name):
     """Which of two twins leaves is left to rounding, so that no two programs agree; but each step has to obey its rule.
 
     What f lost at a mistake is nothing if S grew or the row was in its span, and the least damage if a row left. With a
     condition of 1e10 and more this is not known well, but to 1e-4 it is, and to 1e-6 of the largest coefficient.
     """
-    events, space = repeated_events(20, T=250), Space(name, REPEATED[kernel], graph)
+    events, space = repeated_events(20, T=200), Space(name, REPEATED[kernel], graph)
     model, _ = build(name, REPEATED[kernel], graph, B=16, eta=0.0)
     conditions, seen = [], set()
     for r in range(events.n_rounds):

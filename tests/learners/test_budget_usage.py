@@ -24,15 +24,14 @@ def make(name, graph, kernel=GAUSSIAN, **letters):
 def counted_bytes(model):
     """16 a non-zero, 56 a row, 16 a pair of rows of the Projectrons, and 8 a task with weights and row of the second.
 
-    On a graph that is neither complete nor empty every task has weights, and so has the blank one for strangers.
+    All tasks have erred in these streams.
     """
-    rows, name, graph = model.support(), model.learner.name, model.learner.graph.kind
+    rows, name = model.support(), model.learner.name
     total = sum(16 * len(row.row) + 56 for row in rows)
     if name.startswith("mtbprj"):
         total += 16 * len(rows) ** 2
     if name == "mtbprj-2":
-        erred = N + 1 if graph == "edges" else N  # all have erred in these streams
-        total += 8 * erred * len(rows)
+        total += 8 * N * len(rows)
     return total
 
 

@@ -9,8 +9,8 @@ Where the printed algorithms cannot be meant, they are read so: the least damage
 line 14, has no factor A^-1, which beta holds already; Eq. 3 has 2 c^2 lambda and mu = y_r chi f'(x_r), where f' has the
 new instance and the oldest, M counts this mistake, and the new weight is shrunk as well.
 
-A zero score is a mistake. An instance with K(t,t) = 0 changes nothing. In a round of several rows all tasks are met
-and all rows scored first; then every row in turn looks at its margin again. A label that is NaN is no label.
+A zero score is a mistake. An instance with K(t,t) = 0 changes nothing, M included. In a round of several rows all tasks
+are met and all rows scored first; then every row in turn looks at its margin again. A label that is NaN is no label.
 """
 
 import math
@@ -76,7 +76,7 @@ class MtPerceptron:
         """`tasks`: how many are declared; a graph that is a word takes more as they come."""
         self.base, self.relations = base or Base(), Relations(graph, tasks)
         self.S, self.b = [], np.zeros(0)
-        self.clock, self.evictions = 0, []
+        self.clock, self.M, self.evictions = 0, 0, []  # M: mistakes, in their turn, that count
 
     def base_gram(self, items, others):
         return self.base.gram(np.array([s.row for s in items]), np.array([s.row for s in others]))
@@ -113,9 +113,11 @@ class MtPerceptron:
         for i in tasks:
             self.meet(i)
         scores = [self.score(x, i) for x, i in zip(X, tasks, strict=True)]
-        for x, label, i in zip(X, y, tasks, strict=True):
+        for row, (x, label, i) in enumerate(zip(X, y, tasks, strict=True)):
             t = Item(i, np.array(x, float), float(label), self.clock)
-            if not math.isnan(label) and label * self.score(x, i) <= 0 and self.size(t) > 0:
+            now = scores[0] if row == 0 else self.score(x, i)
+            if not math.isnan(label) and label * now <= 0 and self.size(t) > 0:
+                self.M += 1
                 self.mistake(t)
             self.clock += 1
         return scores
@@ -279,13 +281,12 @@ class Mtforg(MtPerceptron):
 
     def __init__(self, base=None, graph="complete", tasks=0, *, B, R=1.0):
         super().__init__(base, graph, tasks)
-        self.B, self.R2, self.M, self.Q, self.shrinks = B, R * R, 0, 0.0, []
+        self.B, self.R2, self.Q, self.shrinks = B, R * R, 0.0, []
 
     def psi(self, l, mu):
         return self.R2 * l**2 + 2 * self.R2 * l - 2 * l * mu
 
     def mistake(self, t):
-        self.M += 1
         self.append(t)
         if len(self.S) <= self.B:
             return

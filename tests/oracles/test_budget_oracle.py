@@ -301,6 +301,7 @@ def test_an_instance_of_length_zero_changes_nothing(name):
     for r, i in enumerate(task):
         assert with_zeros.learn_one(np.zeros(D), -y[r], (i + 1) % N) == 0.0
         assert with_zeros.learn_one(X[r], y[r], i) == without.learn_one(X[r], y[r], i)
+    assert with_zeros.M == without.M
     assert [item.arrival for item in with_zeros.active] == [2 * item.arrival + 1 for item in without.active]
 
 

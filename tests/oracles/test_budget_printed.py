@@ -127,7 +127,6 @@ class Printed(Mtforg):
     spent, most = 0.0, 0.0
 
     def mistake(self, t):
-        self.M += 1
         f = self.score(self.S[0].row, self.S[0].task) if self.S else 0.0
         self.append(t)
         if len(self.S) <= self.B:

@@ -94,18 +94,16 @@ def kept_rows(model: "Model", task: Any, top: int) -> dict[str, Any] | None:
     """
     if not hasattr(model.learner, "usage"):
         return None
-    slot, found = model.tasks.index(task), []
+    found: list[dict[str, Any]] = []
     for row in model.support():
-        features = sorted(row.row.items(), key=lambda item: -abs(item[1]))
-        facts = {"age": row.age, "coefficient": row.coefficient, "nonzeros": len(features)}
-        if row.coefficients is not None:
-            facts |= {"coefficient": float(row.coefficients[slot]), "task": row.task}
-            if facts["coefficient"] == 0.0:
-                continue
-        elif row.task != task:
+        everyones = row.coefficients is not None
+        coefficient = row.coefficients[task] if row.coefficients is not None else row.coefficient
+        if coefficient == 0.0 or (row.task != task and not everyones):
             continue
-        facts["features"] = [{"feature": name, "value": value} for name, value in features[:MOST_FEATURES]]
-        found.append(facts)
+        features = sorted(row.row.items(), key=lambda item: -abs(item[1]))
+        heaviest = [{"feature": name, "value": value} for name, value in features[:MOST_FEATURES]]
+        facts = {"age": row.age, "coefficient": coefficient, "nonzeros": len(features), "features": heaviest}
+        found.append({**facts, "task": row.task} if everyones else facts)
     found.sort(key=lambda facts: -abs(facts["coefficient"]))
     return {"count": len(found), "heaviest": found[:top]}
 

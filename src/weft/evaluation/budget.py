@@ -9,15 +9,17 @@ task of x_t.
 A mistake is y f(x) <= 0 for the f that is then updated. A score of 0 is one, and in a round of several rows those
 before may have changed f since all were scored: the bounds count `erred`, not `mistake`.
 
->>> from types import SimpleNamespace
->>> from weft.geometry.interaction import clique
->>> none, y = np.zeros(3), np.array([1.0, -1.0, 1.0])
->>> run = BudgetRun(
-...     SimpleNamespace(name="mtrbp", B=100), Kernel(), clique(2, 2.0), np.eye(2)[[0, 1, 0]], y, np.array([0, 1, 0]),
-...     scores=np.array([0.0, 0.5, 0.5]), erred=np.array([True, True, False]), kept=none, evicted=none, damage=none)
->>> g = KernelComparator(np.array([[1.0, 0.0], [0.5, -0.5]]), rows=np.eye(2))
->>> round(g.radius(run) ** 2, 12), g.losses(run).tolist()
-(2.0, [0.0, 0.5, 0.0])
+>>> import weft
+>>> rng = np.random.default_rng(0)
+>>> W = np.array([1.0, 1.0, 0.0]) + 0.3 * rng.normal(size=(4, 3))
+>>> X, task = rng.normal(size=(600, 3)), rng.integers(0, 4, 600)
+>>> y = np.sign(np.sum(W[task] * X, axis=1) + 0.5 * rng.normal(size=600))
+>>> run = record_budget(weft.Model("mtbprj", kernel="gaussian", B=20, tasks=4), weft.Stream(X, y, task))
+>>> int(run.erred.sum()), int(run.kept.max()), budget_cost(run).damage[-1].round(1).item()
+(128, 20, 41.0)
+>>> g = KernelComparator(W, rows=np.eye(3))
+>>> round(g.radius(run), 2), g.losses(run).mean().round(2).item()
+(3.43, 0.87)
 """
 
 import math

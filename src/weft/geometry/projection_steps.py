@@ -9,10 +9,13 @@ from weft.batch import Floats
 from weft.geometry.active_set import CHANGES, ENTERED, MISTAKES, REBUILDS, SINCE, Budget
 from weft.geometry.inverse import checked_coefficients, coefficients, is_sound, rebuild, refine
 from weft.geometry.symmetric import symmetric_times, take_column
-from weft.jit import kernel
+from weft.jit import inner, kernel
 
 DEPENDENT = 1e-10
 """A squared distance below this share of K(t, t) is rounding."""
+
+ROUNDING = 2e-14
+"""A squared distance is off by this, relative to K(t, t), times the squared sum of the |coefficients|."""
 
 MOST_ERROR = 1e-6
 """An inverse whose columns are off by more is made anew."""
@@ -67,12 +70,20 @@ def project(
         if off > ENOUGH:  # a refinement leaves some off^2
             symmetric_times(gram, n, a, space[0])
             off = refine(inverse, n, k, a, space[0])
-    inside = 0.0
+    inside, size = 0.0, 1.0
     for j in range(n):
         inside += k[j] * a[j]
+        size += abs(a[j])
+    rounding = ROUNDING * size * size
+    if off > ENOUGH or rounding > DEPENDENT:
+        # K(t,t) - 2 k'a + a'Ha is the distance for any a; with a bad one, K(t,t) - k'a might be anything.
+        symmetric_times(gram, n, a, space[0])
+        inside = 0.0
+        for j in range(n):
+            inside += (2.0 * k[j] - space[0, j]) * a[j]
     delta2 = max(0.0, tt - inside)
     limit = hyper.eta * np.sqrt(unit * tt) if hyper.relative else hyper.eta
-    return delta2, bool(np.sqrt(unit * delta2) <= limit or delta2 <= DEPENDENT * tt)
+    return delta2, bool(np.sqrt(unit * delta2) <= limit or delta2 <= max(DEPENDENT, rounding) * tt)
 
 
 @kernel
@@ -106,3 +117,20 @@ def project_member(Q: Floats, n: int, r: int, g: Floats) -> None:
     for j in range(n):
         g[j] /= -pivot
     g[r] = 0.0
+
+
+@inner
+def add_squares(weights: Floats, l: int, n: int, factor: float, size: Floats) -> None:
+    """size_j += factor w_lj^2 for the weights of row l."""
+    for j in range(n):
+        size[j] += factor * weights[l, j] * weights[l, j]
+
+
+@inner
+def share_out(weights: Floats, l: int, n: int, r: int, g: Floats) -> None:
+    """The weight w of member r in row l goes to all: w_j += w g_j, where g_r is that of the member in its place."""
+    w = weights[l, r]
+    if w != 0.0:
+        weights[l, r] = 0.0
+        for j in range(n):
+            weights[l, j] += w * g[j]

@@ -60,22 +60,16 @@ def gram(kernel: Kernel, X: Any, Z: Any = None) -> Floats:
     # Sparse products add in the order of the features for every pair, so that equal rows have equal sums.
     dot = (rows @ others.T).toarray()
     with np.errstate(over="ignore", invalid="ignore"):
-        values = _base(code, dot, xx[:, None], zz[None, :])
-        if not code.normalize or code.kind == GAUSSIAN:
-            return values
-        scale = _base(code, xx, xx, xx)[:, None] * _base(code, zz, zz, zz)[None, :]
-        return np.divide(values, np.sqrt(scale), out=np.zeros_like(values), where=scale > 0.0)
+        return _values(code, dot, xx[:, None], zz[None, :], _scales(code, xx)[:, None] * _scales(code, zz)[None, :])
 
 
 def self_products(kernel: Kernel, X: Any) -> Floats:
     """K'(x, x) for every row."""
     code, xx = kernel.code, _squares(_rows(X, "X"))
+    if code.normalize and code.kind != GAUSSIAN:
+        return (_scales(code, xx) > 0.0).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        values = _base(code, xx, xx, xx)
-        if not code.normalize or code.kind == GAUSSIAN:
-            return values
-        scale = values * values
-        return np.divide(values, np.sqrt(scale), out=np.zeros_like(values), where=scale > 0.0)
+        return _values(code, xx, xx, xx, np.ones_like(xx))
 
 
 def multitask_gram(
@@ -178,12 +172,20 @@ def _squares(rows: Any) -> Floats:
     return np.bincount(at, weights=rows.data * rows.data, minlength=rows.shape[0]).astype(np.float64)
 
 
-def _base(code: KernelCode, dot: Floats, xx: Floats, zz: Floats) -> Floats:
-    """`kernels.kernel_value` before it is normalised, for arrays."""
+def _scales(code: KernelCode, xx: Floats) -> Floats:
+    """`kernels.row_scale` for arrays."""
+    if not code.normalize or code.kind == GAUSSIAN:
+        return np.ones_like(xx)
+    base = xx if code.kind == LINEAR else code.gamma * xx + code.coef0
+    return np.divide(1.0, np.sqrt(base), out=np.zeros_like(xx), where=base > 0.0)
+
+
+def _values(code: KernelCode, dot: Floats, xx: Floats, zz: Floats, scale: Floats) -> Floats:
+    """`kernels.scaled_value` for arrays."""
     if code.kind == LINEAR:
-        return dot
+        return np.asarray(dot * scale)
     if code.kind != GAUSSIAN:
-        base = code.gamma * dot + code.coef0
+        base = (code.gamma * dot + code.coef0) * scale
         power = base.copy()
         for _ in range(code.degree - 1):
             power *= base

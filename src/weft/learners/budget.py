@@ -121,8 +121,8 @@ class _KernelLearner:
 
     @property
     def counts_tasks(self) -> bool:
-        """Only the complete graph grows with its tasks."""
-        return self.graph.kind == "complete"
+        """A^-1 contains their number, unless nobody is tied to anybody."""
+        return self.graph.kind != "none"
 
     @cached_property
     def matrix(self) -> CliqueBlocks | General | None:
@@ -350,7 +350,7 @@ class Mtbprj2(_Projectron):
         return axes if self.ties == NONE else axes | {"sums": ("mover", "support")}
 
     def _movers(self, state: ActiveSet) -> int:
-        return len(state.weights) if self.ties == GRAPH else int(state.used[MOVER])
+        return len(state.relation.component) if self.ties == GRAPH else int(state.used[MOVER])
 
     def _coefficients(self, state: ActiveSet, tasks: int) -> Array:
         n = int(state.used[SUPPORT])

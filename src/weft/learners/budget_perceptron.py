@@ -52,8 +52,8 @@ from weft.geometry.active_set import (
 )
 from weft.geometry.generator import integer_below
 from weft.geometry.kernels import self_value
-from weft.geometry.relation import Relation
-from weft.geometry.ties import COMPLETE, lacks_ties, tie
+from weft.geometry.relation import UNKNOWN_ROW, Relation
+from weft.geometry.ties import COMPLETE, GRAPH, lacks_ties, tie
 from weft.jit import Handle, kernel
 from weft.state import SUPPORT
 
@@ -106,8 +106,11 @@ def _lacks_ties(hyper: Budget, rows: Rows, relation: Relation, task: Ints, lo: i
     """The Forgetron asks for f at rows that it keeps, so that it needs their tasks' ties too."""
     if lacks_ties(hyper.ties, relation, task, lo, hi):
         return True
-    owners = rows.marks[: rows.used[SUPPORT], OWNER].copy() if hyper.rule == FORGETRON else task[:0]
-    return lacks_ties(hyper.ties, relation, owners, 0, len(owners))
+    if hyper.ties == GRAPH and hyper.rule == FORGETRON:
+        for s in range(rows.used[SUPPORT]):
+            if relation.start[rows.marks[s, OWNER]] == UNKNOWN_ROW:
+                return True
+    return False
 
 
 @kernel

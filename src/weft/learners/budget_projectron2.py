@@ -43,11 +43,11 @@ from weft.geometry.active_set import (
 )
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
-from weft.geometry.projection_steps import least_damage, project, project_member
+from weft.geometry.projection_steps import add_squares, least_damage, project, project_member, share_out
 from weft.geometry.relation import Relation
 from weft.geometry.symmetric import move_last, set_member
 from weft.geometry.ties import CLIQUES, COMPLETE, GRAPH, NO_TASKS, clique_size, lacks_ties
-from weft.jit import Handle, inner, kernel
+from weft.jit import Handle, kernel
 from weft.state import MOVER, SUPPORT
 
 ROW, SUM = range(2)
@@ -163,9 +163,10 @@ def _mistake(
     delta2, is_dependent = project(hyper, H, Q, n, k, tt, 1.0, a, space, scalars)
     nonzeros = batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
     _open(hyper, shares, relation, task)
-    movers = _movers(hyper, shares)
+    movers = _movers(hyper, shares, relation)
     if is_dependent:
-        _move_all(hyper, shares, relation, task, y, a, 0, n)
+        first = min(n, 0)  # a constant would be a type of its own, and compile the same again
+        _move_all(hyper, shares, relation, task, y, a, first, n)
         return
     if over(hyper, 1, nonzeros, movers):
         scalars[TOO_LARGE] += 1.0
@@ -183,7 +184,7 @@ def _mistake(
     extended_diagonal(Q, n, a, delta2, diagonal)
     r, damage = least_damage(n, size, diagonal, rows.numbers, -1)
     projection(Q, n, r, a, delta2, space[0])
-    _share_out(hyper, shares, r, space[0])
+    _share_out(hyper, shares, relation, r, space[0])
     _move_all(hyper, shares, relation, task, y, one, r, r + 1)
     replace(Q, n, r, a, delta2, space[1])
     set_member(H, n, r, k, tt)
@@ -213,8 +214,8 @@ def _evict(
         diagonal[j] = Q[j, j]
     r, damage = least_damage(n, size, diagonal, rows.numbers, new)
     project_member(Q, n, r, space[0])
-    _share_out(hyper, shares, r, space[0])
-    _move_last(hyper, shares, n, r)
+    _share_out(hyper, shares, relation, r, space[0])
+    _move_last(hyper, shares, relation, n, r)
     remove(Q, n, r, space[1])
     move_last(H, n, r)
     note_eviction(rows.scalars, damage)
@@ -226,9 +227,9 @@ def _evict(
 
 
 @kernel
-def _movers(hyper: Budget, shares: Shares) -> int:
+def _movers(hyper: Budget, shares: Shares, relation: Relation) -> int:
     """Rows of `weights` in use."""
-    return len(shares.weights) if hyper.ties == GRAPH else int(shares.used[MOVER])
+    return len(relation.component) if hyper.ties == GRAPH else int(shares.used[MOVER])
 
 
 @kernel
@@ -278,47 +279,32 @@ def _column_norms(hyper: Budget, shares: Shares, relation: Relation, size: Float
         for task in range(len(relation.component)):
             c, unit = relation.component[task], _unit(hyper, relation, shares.counts, task)
             if places[task, ROW] > 0:
-                _add_squares(shares.weights, places[task, ROW] - 1, n, unit * unit, size)
+                add_squares(shares.weights, places[task, ROW] - 1, n, unit * unit, size)
             if places[c, SUM] > 0 and relation.place[task] == 0:  # once a clique
-                _add_squares(shares.sums, places[c, SUM] - 1, n, (1.0 / unit + 1.0) * unit * unit, size)
+                add_squares(shares.sums, places[c, SUM] - 1, n, (1.0 / unit + 1.0) * unit * unit, size)
     else:
         unit = unit_for(hyper, shares.counts, 0)
-        for l in range(_movers(hyper, shares)):
-            _add_squares(shares.weights, l, n, unit * unit, size)
+        for l in range(_movers(hyper, shares, relation)):
+            add_squares(shares.weights, l, n, unit * unit, size)
         if hyper.ties == COMPLETE:
-            _add_squares(shares.sums, 0, n, (1.0 / unit + 1.0) * unit * unit, size)
+            add_squares(shares.sums, 0, n, (1.0 / unit + 1.0) * unit * unit, size)
     for j in range(n):
         size[j] = np.sqrt(size[j])
 
 
-@inner
-def _add_squares(weights: Floats, l: int, n: int, factor: float, size: Floats) -> None:
-    for j in range(n):
-        size[j] += factor * weights[l, j] * weights[l, j]
-
-
 @kernel
-def _share_out(hyper: Budget, shares: Shares, r: int, g: Floats) -> None:
+def _share_out(hyper: Budget, shares: Shares, relation: Relation, r: int, g: Floats) -> None:
     """beta_:l += beta_:r g_l for all l but r, whose column becomes beta_:r g_r."""
     n = shares.used[SUPPORT]
-    for l in range(_movers(hyper, shares)):
-        _share_out_row(shares.weights, l, n, r, g)
+    for l in range(_movers(hyper, shares, relation)):
+        share_out(shares.weights, l, n, r, g)
     for c in range(shares.counts[SUMS]):
-        _share_out_row(shares.sums, c, n, r, g)
-
-
-@inner
-def _share_out_row(weights: Floats, l: int, n: int, r: int, g: Floats) -> None:
-    w = weights[l, r]
-    if w != 0.0:
-        weights[l, r] = 0.0
-        for s in range(n):
-            weights[l, s] += w * g[s]
+        share_out(shares.sums, c, n, r, g)
 
 
 @kernel
-def _move_last(hyper: Budget, shares: Shares, n: int, r: int) -> None:
-    for l in range(_movers(hyper, shares)):
+def _move_last(hyper: Budget, shares: Shares, relation: Relation, n: int, r: int) -> None:
+    for l in range(_movers(hyper, shares, relation)):
         shares.weights[l, r] = shares.weights[l, n - 1]
         shares.weights[l, n - 1] = 0.0
     for c in range(shares.counts[SUMS]):
