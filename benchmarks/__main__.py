@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import labels, many_tasks, one_event, own_and_shared, per_task_models, simplex, start_up
+from benchmarks import budget, labels, many_tasks, one_event, own_and_shared, per_task_models, simplex, start_up
 from benchmarks.figures import Figure
 
 PARTS = {
@@ -21,6 +21,7 @@ PARTS = {
     "many tasks": many_tasks.run,
     "own and shared": own_and_shared.run,
     "simplex": simplex.run,
+    "budget": budget.run,
     "start-up": start_up.run,
 }
 

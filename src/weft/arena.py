@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.batch import Batch, Ints
-from weft.jit import inner, kernel, prefetch
+from weft.instructions import prefetch
+from weft.jit import inner, kernel
 from weft.pairs import (
     BASE,
     COUNT,

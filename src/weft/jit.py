@@ -25,7 +25,7 @@ PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NU
 def _shared_sources() -> list[Path]:
     here = Path(__file__).parent
     learners = ("own_parts", "shared_loss", "descent_dense", "descent_mirror", "mirror_table")
-    names = ("jit", "batch", "pairs", "state", *(f"learners/{name}" for name in learners))
+    names = ("jit", "instructions", "batch", "pairs", "state", *(f"learners/{name}" for name in learners))
     return [*(here / f"{name}.py" for name in names), *sorted((here / "geometry").glob("*.py"))]
 
 
@@ -67,7 +67,7 @@ def _cache_folder() -> str:
 
 if PLAIN:
 
-    def _compile(function: Any, inline: bool) -> Any:
+    def _compile(function: Any, **settings: Any) -> Any:
         return function
 
     class Handle:
@@ -76,34 +76,18 @@ if PLAIN:
         def __init__(self, parts: tuple[Any, ...]) -> None:
             self.parts = parts
 
-    def prefetch(array: Any, index: Any) -> None:
-        """Plain mode: nothing."""
-
-    def four_sums(weights: Any, at: Any, values: Any, first: Any, whole: Any) -> tuple[float, ...]:
-        """Plain mode: the same sums one after the other."""
-        dots, squares = [0.0] * 4, [0.0] * 4
-        for e in range(int(whole) - int(first)):
-            value = values[int(first) + e]
-            dots[e % 4] += weights[int(at) + e] * value
-            squares[e % 4] += value * value
-        return (*dots, *squares)
-
 else:
     import numba
-    from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
     from numba.experimental import structref
-    from numba.extending import intrinsic
 
     _FOLDER = _cache_folder()
     _CONFIG: Any = numba.config
 
-    def _compile(function: Any, inline: bool) -> Any:
+    def _compile(function: Any, **settings: Any) -> Any:
         # The cache reads CACHE_DIR when it is made; other users of Numba in this process keep their own setting.
         before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, _FOLDER
         try:
-            settings: dict[str, Any] = {"forceinline": inline, "_nrt": not inline}
             return numba.njit(nogil=True, cache=True, error_model="numpy", **settings)(function)
         finally:
             _CONFIG.CACHE_DIR = before
@@ -124,89 +108,31 @@ else:
     _define: Any = structref.define_proxy
     _define(Handle, _HandleType, ["parts"])
 
-    @intrinsic
-    def prefetch(_: Any, array: Any, index: Any) -> Any:
-        """Ask for the cache line of an array's entry (counted flat), and do not wait for it.
 
-        Memory answers after some three hundred instructions, and fifty can be asked for at a time.
-        """
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            view = context.make_array(signature.args[0])(context, builder, arguments[0])
-            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-            pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), byte)
-            shape = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-            insert: Any = cgutils.get_or_insert_function
-            function = insert(builder.module, shape, "llvm.prefetch.p0")
-            builder.call(function, [pointer, number(1), number(3), number(1)])  # to be written, kept, data
-            return context.get_dummy_value()
-
-        return types.void(array, index), generate
-
-    @intrinsic
-    def four_sums(_: Any, weights: Any, at: Any, values: Any, first: Any, whole: Any) -> Any:
-        """w.v and v.v in four partial sums each, taken in turn, over w from `at` and v from `first` up to `whole`.
-
-        Numba keeps LLVM from packing sums in turn into one vector register by itself; four lanes of one are just that,
-        with the same bits. `whole` - `first` is a multiple of four.
-        """
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            w = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            v = context.make_array(signature.args[2])(context, builder, arguments[2]).data
-            number = ir.DoubleType()
-            lanes = ir.VectorType(number, 4)
-            _, start, _, begin, end = arguments
-            zero = ir.Constant(lanes, [0.0] * 4)
-            entry, loop, done = (
-                builder.block,
-                builder.append_basic_block("lanes"),
-                builder.append_basic_block("summed"),
-            )
-            builder.cbranch(builder.icmp_unsigned("<", begin, end), loop, done)
-            builder.position_at_end(loop)
-            e, t, s = builder.phi(begin.type), builder.phi(lanes), builder.phi(lanes)
-            place = builder.add(start, builder.sub(e, begin))
-
-            def read(pointer: Any, index: Any) -> Any:
-                where = builder.bitcast(builder.gep(pointer, [index]), lanes.as_pointer())
-                return builder.load(where, align=8)
-
-            x = read(v, e)
-            t1 = builder.fadd(t, builder.fmul(read(w, place), x))
-            s1 = builder.fadd(s, builder.fmul(x, x))
-            e1 = builder.add(e, ir.Constant(e.type, 4))
-            for phi, first_value, value in ((e, begin, e1), (t, zero, t1), (s, zero, s1)):
-                phi.add_incoming(first_value, entry)
-                phi.add_incoming(value, loop)
-            builder.cbranch(builder.icmp_unsigned("<", e1, end), loop, done)
-            builder.position_at_end(done)
-            out = []
-            for total in (t1, s1):
-                both = builder.phi(lanes)
-                both.add_incoming(zero, entry)
-                both.add_incoming(total, loop)
-                out.append(both)
-            place32 = ir.IntType(32)
-            numbers = [builder.extract_element(total, place32(k)) for total in out for k in range(4)]
-            return context.make_tuple(builder, signature.return_type, numbers)
-
-        several: Any = types.UniTuple
-        return several(types.float64, 8)(weights, at, values, first, whole), generate
+_FOR_KERNELS: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call and keep the machine code on disk."""
-    return cast(Function, _compile(function, inline=False))
+    return cast(Function, _compile(function))
+
+
+def lean(function: Function) -> Function:
+    """The same for helpers that only kernels call, and that allocate nothing: it takes a third less time to compile.
+
+    To be called from Python, a function has to take apart every array of every tuple that it is handed. And counting
+    the references of ten arrays, atomically, takes longer than a short row. Such a function may return numbers, but
+    never an array, which would have to be counted.
+    """
+    return cast(Function, _compile(function, **_FOR_KERNELS))
 
 
 def inner(function: Function) -> Function:
-    """The same for the innermost helpers, which allocate nothing: they become part of their callers.
+    """As `lean` for the innermost helpers, which become part of their callers.
 
-    A call that hands over ten arrays copies some seventy words, and counting their references (atomically) takes longer
-    than a short row; a function without allocations needs no counts. It may return numbers, but never an array.
+    A call that hands over ten arrays copies some seventy words.
     """
-    return cast(Function, _compile(function, inline=True))
+    return cast(Function, _compile(function, forceinline=True, **_FOR_KERNELS))
 
 
 def direct(function: Any, *arguments: Any) -> Any:

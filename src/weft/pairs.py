@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.batch import Batch, Floats, Ints, longest_row
-from weft.jit import PLAIN, four_sums, inner, kernel, prefetch
+from weft.instructions import four_sums, prefetch
+from weft.jit import PLAIN, inner, kernel
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""

@@ -2,8 +2,7 @@ r"""The active set of kernel learners: rows that are kept, with their coefficien
 
     f(x, i) = sum_s b_s (A^-1)_{i, i_s} K'(x_s, x)
 
-Rows are kept sparse, one behind the other; room that a row leaves behind is won back when half of it is holes. For the
-kernels of an event with all rows its values are spread out over all features, so that each row asks for what it needs.
+Rows are kept sparse, one behind the other; room that a row leaves behind is won back when half of it is holes.
 """
 
 import math
@@ -11,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints, squared_norm
-from weft.geometry.kernels import KernelCode, row_scale, scaled_value, self_value
+from weft.batch import Batch, Floats, Ints
+from weft.geometry.kernels import KernelCode, row_scale, self_value
 from weft.geometry.relation import Relation
-from weft.geometry.ties import tie, unit
-from weft.jit import inner, kernel
+from weft.geometry.ties import unit
+from weft.jit import inner, kernel, lean
 from weft.state import NONZERO, SUPPORT
 
 OWNER, BEGIN, END = range(3)
@@ -100,7 +99,7 @@ def rows_of(state: ActiveSet) -> Rows:
 # --- room ---
 
 
-@kernel
+@lean
 def has_room(hyper: Budget, rows: Rows, batch: Batch, lo: int, hi: int) -> bool:
     """Can all rows of a round be kept?"""
     nonzeros = rows.used[NONZERO]
@@ -110,7 +109,7 @@ def has_room(hyper: Budget, rows: Rows, batch: Batch, lo: int, hi: int) -> bool:
     return bool(support <= len(rows.marks) and nonzeros <= len(rows.values))
 
 
-@kernel
+@lean
 def over(hyper: Budget, count: int, nonzeros: int, movers: int) -> bool:
     """Would so many rows and non-zeros be more than the budget allows?"""
     if count > hyper.B:
@@ -121,7 +120,7 @@ def over(hyper: Budget, count: int, nonzeros: int, movers: int) -> bool:
     return bool(16.0 * nonzeros + per_row * count > hyper.bytes)
 
 
-@kernel
+@lean
 def count_tasks(counts: Ints, batch: Batch, lo: int, hi: int) -> None:
     """N counts the tasks of a round before it is scored."""
     for i in range(lo, hi):
@@ -134,78 +133,10 @@ def unit_for(hyper: Budget, counts: Ints, task: int) -> float:
     return unit(hyper.ties, max(counts[TASKS], task + 1))
 
 
-# --- kernels of a row with all that are kept ---
+# --- the function ---
 
 
-@inner
-def spread(wide: Floats, indices: Ints, values: Floats, begin: int, end: int) -> None:
-    for e in range(begin, end):
-        wide[indices[e]] = values[e]
-
-
-@inner
-def wipe(wide: Floats, indices: Ints, begin: int, end: int) -> None:
-    for e in range(begin, end):
-        wide[indices[e]] = 0.0
-
-
-@inner
-def spread_dot(wide: Floats, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    """<x, z> of a row that was spread out and one that is kept, summed in the order of `squared_norm`."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    count = end - begin
-    whole = begin + count // 4 * 4
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    if count > 0 and indices[end - 1] - indices[begin] == count - 1:  # all columns of a table
-        shift = np.uint64(indices[begin])
-        for e in range(np.uint64(begin), np.uint64(whole), np.uint64(4)):
-            f = e - np.uint64(begin) + shift
-            a += wide[f] * values[e]
-            b += wide[f + one] * values[e + one]
-            c += wide[f + two] * values[e + two]
-            d += wide[f + three] * values[e + three]
-        for e in range(np.uint64(whole), np.uint64(end)):
-            a += wide[e - np.uint64(begin) + shift] * values[e]
-    else:
-        for e in range(np.uint64(begin), np.uint64(whole), np.uint64(4)):
-            a += wide[np.uint64(indices[e])] * values[e]
-            b += wide[np.uint64(indices[e + one])] * values[e + one]
-            c += wide[np.uint64(indices[e + two])] * values[e + two]
-            d += wide[np.uint64(indices[e + three])] * values[e + three]
-        for e in range(np.uint64(whole), np.uint64(end)):
-            a += wide[np.uint64(indices[e])] * values[e]
-    return (a + b) + (c + d)
-
-
-@kernel
-def kernel_column(
-    code: KernelCode, ties: int, rows: Rows, relation: Relation, task: int, xx: float, wide: Floats, out: Floats
-) -> None:
-    """out_s = K([x_s, i_s], [x, task]) in units of `unit`, for a row that was spread out."""
-    marks, numbers, scale = rows.marks, rows.numbers, row_scale(code, xx)
-    for s in range(rows.used[SUPPORT]):
-        bond = tie(ties, relation, task, marks[s, OWNER])
-        if bond == 0.0:
-            out[s] = 0.0
-            continue
-        dot = spread_dot(wide, rows.indices, rows.values, marks[s, BEGIN], marks[s, END])
-        out[s] = bond * scaled_value(code, dot, xx, numbers[s, SQUARE], scale * numbers[s, SCALE])
-
-
-@kernel
-def event_column(
-    code: KernelCode, ties: int, rows: Rows, relation: Relation, batch: Batch, i: int, wide: Floats, out: Floats
-) -> float:
-    """The kernels of example i with all rows; returns |x|^2."""
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    xx = squared_norm(batch.values, begin, end)
-    spread(wide, batch.indices, batch.values, begin, end)
-    kernel_column(code, ties, rows, relation, batch.task[i], xx, wide, out)
-    wipe(wide, batch.indices, begin, end)
-    return xx
-
-
-@kernel
+@lean
 def combine(rows: Rows, column: Floats) -> float:
     """sum_s b_s column_s."""
     total = 0.0
@@ -214,7 +145,7 @@ def combine(rows: Rows, column: Floats) -> float:
     return float(rows.scalars[FACTOR] * total)
 
 
-@kernel
+@lean
 def counts_as_mistake(code: KernelCode, value: float, xx: float, scalars: Floats) -> bool:
     """Is K(t, t) a size that can be worked with? A row without direction never enters the active set."""
     if not 0.0 < value < LARGEST_KERNEL:
@@ -251,7 +182,7 @@ def keep_row(code: KernelCode, rows: Rows, batch: Batch, i: int, s: int, coeffic
     numbers[s, SQUARE], numbers[s, SCALE] = xx, row_scale(code, xx)
 
 
-@kernel
+@lean
 def drop_row(rows: Rows, s: int) -> None:
     """Give up slot s; the last row moves there."""
     marks, numbers, last = rows.marks, rows.numbers, rows.used[SUPPORT] - 1
@@ -283,7 +214,7 @@ def close_holes(rows: Rows) -> None:
     rows.used[NONZERO] = total
 
 
-@kernel
+@lean
 def note_eviction(scalars: Floats, damage: float) -> None:
     scalars[EVICTIONS] += 1.0
     scalars[CHANGES] += 1.0
@@ -291,7 +222,7 @@ def note_eviction(scalars: Floats, damage: float) -> None:
     scalars[SINCE] += 1.0
 
 
-@kernel
+@lean
 def oldest(numbers: Floats, n: int, after: float) -> int:
     """The slot of the first row that entered later than `after`, or -1."""
     found = -1

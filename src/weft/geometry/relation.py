@@ -10,7 +10,7 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.geometry.definite import MOST_DENSE
 from weft.geometry.interaction import CliqueBlocks, General
-from weft.jit import kernel
+from weft.jit import lean
 
 UNKNOWN_ROW = -1
 
@@ -73,13 +73,13 @@ def component_of(relation: Relation, i: int) -> tuple[Ints, Floats]:
     return members, relation.entries[relation.start[i] : relation.start[i] + len(members)]
 
 
-@kernel
+@lean
 def diagonal(relation: Relation, i: int) -> float:
     """A^-1_ii."""
     return float(relation.entries[relation.start[i] + relation.place[i]])
 
 
-@kernel
+@lean
 def lacks_row(relation: Relation, task: Ints, lo: int, hi: int) -> bool:
     """Is there a task in the round whose row of A^-1 was not solved yet?"""
     for i in range(lo, hi):

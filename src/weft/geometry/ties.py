@@ -10,7 +10,7 @@ from weft.batch import Ints
 from weft.geometry.graphs import Graph
 from weft.geometry.interaction import CliqueBlocks, General, clique, interaction
 from weft.geometry.relation import Relation, lacks_row
-from weft.jit import inner, kernel
+from weft.jit import inner, lean
 
 COMPLETE, NONE, CLIQUES, GRAPH, NO_TASKS = range(5)
 """Kinds of ties; the last: all kernels are those of the rows alone."""
@@ -54,7 +54,7 @@ def unit(kind: int, tasks: int) -> float:
     return 1.0 / (tasks + 1.0) if kind == COMPLETE else 1.0
 
 
-@kernel
+@lean
 def lacks_ties(kind: int, relation: Relation, task: Ints, lo: int, hi: int) -> bool:
     """Is there a task in the round whose row of A^-1 was not solved yet?"""
     return bool(kind == GRAPH and lacks_row(relation, task, lo, hi))

@@ -8,7 +8,8 @@ plain arrays for the reason given in `pairs`.
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.jit import inner, prefetch
+from weft.instructions import prefetch
+from weft.jit import inner
 from weft.pairs import (
     AHEAD,
     FAR,

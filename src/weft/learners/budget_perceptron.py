@@ -38,18 +38,15 @@ from weft.geometry.active_set import (
     count_tasks,
     counts_as_mistake,
     drop_row,
-    event_column,
     has_room,
     keep_row,
-    kernel_column,
     note_eviction,
     oldest,
     over,
     rows_of,
-    spread,
     unit_for,
-    wipe,
 )
+from weft.geometry.columns import Workspace, event_column, kernel_column, workspace
 from weft.geometry.generator import integer_below
 from weft.geometry.kernels import self_value
 from weft.geometry.relation import UNKNOWN_ROW, Relation
@@ -66,15 +63,17 @@ FOLD = 1e-100
 
 @kernel
 def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> None:
-    rows, wide, k = rows_of(state), np.zeros(len(state.wide)), np.empty(state.used[SUPPORT])
+    rows, k = rows_of(state), np.empty(state.used[SUPPORT])
+    work = workspace(state, np.zeros(len(state.wide)), len(scores))
     for i in range(len(scores)):
-        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, i, wide, k)
+        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, i, work, k)
         scores[i] = unit_for(hyper, rows.counts, batch.task[i]) * combine(rows, k)
 
 
 @kernel
 def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    rows, relation, wide, k = rows_of(state), state.relation, state.wide, np.empty(len(state.marks))
+    rows, relation, k = rows_of(state), state.relation, np.empty(len(state.marks))
+    work = workspace(state, state.wide, len(scores))
     scalars, task, label, rounds = rows.scalars, batch.task, batch.label, batch.rounds
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
@@ -83,7 +82,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
         count_tasks(rows.counts, batch, lo, hi)
         xx = 0.0
         for i in range(lo, hi):
-            xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, wide, k)
+            xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, work, k)
             scores[i] = unit_for(hyper, rows.counts, task[i]) * combine(rows, k)
         for i in range(lo, hi):
             if math.isnan(label[i]):
@@ -91,10 +90,10 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
             scalars[EVENTS] += 1.0
             y, f, evicted, damage = label[i], scores[i], scalars[EVICTIONS], scalars[DAMAGE]
             if hi - lo > 1:  # an earlier row of the round may have moved this one's task
-                xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, wide, k)
+                xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, work, k)
                 f = combine(rows, k)
             if not y * f > 0.0 and counts_as_mistake(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
-                _enter(hyper, rows, relation, state.generator, batch, i, y, xx, wide, k)
+                _enter(hyper, rows, relation, state.generator, batch, i, y, xx, work, k)
             if trace.shape[0]:
                 trace[i, 0], trace[i, 1] = 0.0 if y * f > 0.0 else 1.0, rows.used[SUPPORT]
                 trace[i, 2], trace[i, 3] = scalars[EVICTIONS] - evicted, scalars[DAMAGE] - damage
@@ -123,7 +122,7 @@ def _enter(
     i: int,
     y: float,
     xx: float,
-    wide: Floats,
+    work: Workspace,
     k: Floats,
 ) -> None:
     """Example i joins the active set with weight y, and somebody leaves if there is no room for both."""
@@ -136,7 +135,7 @@ def _enter(
     elif hyper.rule == RANDOM:
         _replace_at_random(hyper, rows, relation, generator, batch, i, y, xx)
     else:
-        last, phi = _shrinking(hyper, rows, relation, y, nonzeros, wide, k)
+        last, phi = _shrinking(hyper, rows, relation, y, nonzeros, work, k)
         _forget(hyper, rows, relation, batch, i, y, xx, last, phi)
 
 
@@ -169,7 +168,7 @@ def _replace_at_random(
 
 @kernel
 def _shrinking(
-    hyper: Budget, rows: Rows, relation: Relation, y: float, nonzeros: int, wide: Floats, k: Floats
+    hyper: Budget, rows: Rows, relation: Relation, y: float, nonzeros: int, work: Workspace, k: Floats
 ) -> tuple[float, float]:
     """When the last row came of the oldest, as many as the new one needs to leave, and phi for them (Eq. 3).
 
@@ -183,9 +182,8 @@ def _shrinking(
     while over(hyper, count, left, 0):
         r = oldest(rows.numbers, n, last)
         task, begin, end = rows.marks[r, OWNER], rows.marks[r, BEGIN], rows.marks[r, END]
-        spread(wide, rows.indices, rows.values, begin, end)
-        kernel_column(hyper.kernel, hyper.ties, rows, relation, task, rows.numbers[r, SQUARE], wide, column)
-        wipe(wide, rows.indices, begin, end)
+        indices, values = rows.indices, rows.values
+        kernel_column(hyper.kernel, hyper.ties, rows, relation, task, indices, values, begin, end, work, column)
         b_r = scalars[FACTOR] * rows.numbers[r, COEFFICIENT]
         sigma += abs(b_r)
         sigma_m += b_r * units * (combine(rows, column) + y * k[r])  # f' has both the new row and r
@@ -229,8 +227,8 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
     if bad < 0:
         if lacks_ties(hyper.ties, state.relation, batch.task, 0, 1):
             return -2
-        rows, k = rows_of(state), np.empty(state.used[SUPPORT])
-        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, 0, state.wide, k)
+        rows, work, k = rows_of(state), workspace(state, state.wide, 1), np.empty(state.used[SUPPORT])
+        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, 0, work, k)
         scores[0] = unit_for(hyper, rows.counts, task) * combine(rows, k)
     return bad
 

@@ -32,7 +32,6 @@ from weft.geometry.active_set import (
     count_tasks,
     counts_as_mistake,
     drop_row,
-    event_column,
     has_room,
     keep_row,
     note_eviction,
@@ -40,6 +39,7 @@ from weft.geometry.active_set import (
     rows_of,
     unit_for,
 )
+from weft.geometry.columns import event_column, workspace
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
 from weft.geometry.projection_steps import least_damage, project, project_member
@@ -51,15 +51,17 @@ from weft.state import SUPPORT
 
 @kernel
 def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> None:
-    rows, wide, k = rows_of(state), np.zeros(len(state.wide)), np.empty(state.used[SUPPORT])
+    rows, k = rows_of(state), np.empty(state.used[SUPPORT])
+    work = workspace(state, np.zeros(len(state.wide)), len(scores))
     for i in range(len(scores)):
-        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, i, wide, k)
+        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, i, work, k)
         scores[i] = unit_for(hyper, rows.counts, batch.task[i]) * combine(rows, k)
 
 
 @kernel
 def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    rows, relation, wide, k = rows_of(state), state.relation, state.wide, np.empty(len(state.marks))
+    rows, relation, k = rows_of(state), state.relation, np.empty(len(state.marks))
+    work = workspace(state, state.wide, len(scores))
     scalars, task, label, rounds = rows.scalars, batch.task, batch.label, batch.rounds
     a, space = np.empty(len(state.marks)), np.empty((3, len(state.marks)))
     for t in range(start, len(rounds) - 1):
@@ -69,7 +71,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
         count_tasks(rows.counts, batch, lo, hi)
         xx = 0.0
         for i in range(lo, hi):
-            xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, wide, k)
+            xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, work, k)
             scores[i] = unit_for(hyper, rows.counts, task[i]) * combine(rows, k)
         for i in range(lo, hi):
             if math.isnan(label[i]):
@@ -77,7 +79,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
             scalars[EVENTS] += 1.0
             y, f, evicted, damage = label[i], scores[i], scalars[EVICTIONS], scalars[DAMAGE]
             if hi - lo > 1:  # an earlier row of the round may have moved this one's task
-                xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, wide, k)
+                xx = event_column(hyper.kernel, hyper.ties, rows, relation, batch, i, work, k)
                 f = combine(rows, k)
             if not y * f > 0.0:
                 tt = tie(hyper.ties, relation, task[i], task[i]) * self_value(hyper.kernel, xx)
@@ -169,8 +171,8 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
     if bad < 0:
         if lacks_ties(hyper.ties, state.relation, batch.task, 0, 1):
             return -2
-        rows, k = rows_of(state), np.empty(state.used[SUPPORT])
-        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, 0, state.wide, k)
+        rows, work, k = rows_of(state), workspace(state, state.wide, 1), np.empty(state.used[SUPPORT])
+        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, 0, work, k)
         scores[0] = unit_for(hyper, rows.counts, task) * combine(rows, k)
     return bad
 

@@ -33,7 +33,6 @@ from weft.geometry.active_set import (
     count_tasks,
     counts_as_mistake,
     drop_row,
-    event_column,
     has_room,
     keep_row,
     note_eviction,
@@ -41,6 +40,7 @@ from weft.geometry.active_set import (
     rows_of,
     unit_for,
 )
+from weft.geometry.columns import event_column, workspace
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
 from weft.geometry.projection_steps import add_squares, least_damage, project, project_member, share_out
@@ -104,15 +104,17 @@ def _score(hyper: Budget, shares: Shares, relation: Relation, task: int, k: Floa
 
 @kernel
 def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> None:
-    rows, wide, k = rows_of(state), np.zeros(len(state.wide)), np.empty(state.used[SUPPORT])
+    rows, k = rows_of(state), np.empty(state.used[SUPPORT])
+    work = workspace(state, np.zeros(len(state.wide)), len(scores))
     for i in range(len(scores)):
-        event_column(hyper.kernel, NO_TASKS, rows, state.relation, batch, i, wide, k)
+        event_column(hyper.kernel, NO_TASKS, rows, state.relation, batch, i, work, k)
         scores[i] = _score(hyper, _shares_of(state), state.relation, batch.task[i], k)
 
 
 @kernel
 def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    rows, relation, wide, k = rows_of(state), state.relation, state.wide, np.empty(len(state.marks))
+    rows, relation, k = rows_of(state), state.relation, np.empty(len(state.marks))
+    work = workspace(state, state.wide, len(scores))
     scalars, task, label, rounds = rows.scalars, batch.task, batch.label, batch.rounds
     shares, a, space = _shares_of(state), np.empty(len(state.marks)), np.empty((3, len(state.marks)))
     for t in range(start, len(rounds) - 1):
@@ -124,7 +126,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
         count_tasks(rows.counts, batch, lo, hi)
         xx = 0.0
         for i in range(lo, hi):
-            xx = event_column(hyper.kernel, NO_TASKS, rows, relation, batch, i, wide, k)
+            xx = event_column(hyper.kernel, NO_TASKS, rows, relation, batch, i, work, k)
             scores[i] = _score(hyper, shares, relation, task[i], k)
         for i in range(lo, hi):
             if math.isnan(label[i]):
@@ -132,7 +134,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
             scalars[EVENTS] += 1.0
             y, f, evicted, damage = label[i], scores[i], scalars[EVICTIONS], scalars[DAMAGE]
             if hi - lo > 1:  # an earlier row of the round may have moved this one's task
-                xx = event_column(hyper.kernel, NO_TASKS, rows, relation, batch, i, wide, k)
+                xx = event_column(hyper.kernel, NO_TASKS, rows, relation, batch, i, work, k)
                 f = _score(hyper, shares, relation, task[i], k)
             if not y * f > 0.0 and counts_as_mistake(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
                 _mistake(hyper, rows, shares, relation, state.gram, state.inverse, batch, i, y, xx, k, a, space)
@@ -317,8 +319,8 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
     hyper, state, batch, scores, _ = handle.parts
     bad = set_single(batch, task, 0.0, count)
     if bad < 0:
-        rows, k = rows_of(state), np.empty(state.used[SUPPORT])
-        event_column(hyper.kernel, NO_TASKS, rows, state.relation, batch, 0, state.wide, k)
+        rows, work, k = rows_of(state), workspace(state, state.wide, 1), np.empty(state.used[SUPPORT])
+        event_column(hyper.kernel, NO_TASKS, rows, state.relation, batch, 0, work, k)
         scores[0] = _score(hyper, _shares_of(state), state.relation, task, k)
     return bad
 
