@@ -47,7 +47,8 @@ class Walk:
 
     def learn_round(self, X, y, tasks):
         """All tasks are met, all rows scored, and then comes the update."""
-        X, y, tasks = np.asarray(X, float).reshape(len(tasks), -1), np.asarray(y, float), np.asarray(tasks, int)
+        X, y, tasks = np.asarray(X, float), np.asarray(y, float), np.asarray(tasks, int)
+        X = X.reshape(len(tasks), self.W.shape[1])
         assert len(set(tasks.tolist())) == len(tasks), "a round has at most one row of a task"
         self.meet(tasks)
         scores = [self.score(x, i) for x, i in zip(X, tasks, strict=True)]
@@ -92,23 +93,13 @@ class Osmtl(Walk):
     that nothing has changed is always uniform.
     """
 
-    def __init__(
-        self,
-        d,
-        tasks=0,
-        variant="e",
-        condition="margin",
-        alpha=None,
-        C=None,
-        lam=None,
-        T=None,
-        restart=False,
-        p_min=0.0,
-    ):
+    def __init__(self, d, tasks=0, variant="e", condition="margin", *, alpha=None, C=None, lam=None, T=None, **options):
+        self.restart, self.p_min = options.pop("restart", False), options.pop("p_min", 0.0)
+        assert not options
         assert variant in ("e", "t")
         assert condition in ("margin", "mistake", "active")
-        self.variant, self.condition, self.lam, self.p_min = variant, condition, lam, p_min
-        self.given, self.T, self.restart = (alpha, C), T, restart
+        self.variant, self.condition, self.lam = variant, condition, lam
+        self.given, self.T = (alpha, C), T
         self.P, self.rounds = np.zeros((0, 0)), 0
         super().__init__(d, tasks)
 
@@ -238,7 +229,7 @@ class Foml(Rows):
         if self.fixed is None:
             self.W = self.inverse @ self.own
         else:
-            assert self.N <= len(self.fixed), "a task without a row of A^-1"
+            assert len(self.fixed) >= self.N, "a task without a row of A^-1"
 
     def step(self, x, label, i):
         self.own[i] += self.C * label * x

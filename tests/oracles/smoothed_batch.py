@@ -1,8 +1,8 @@
 """Batch learners of Murugesan, Liu, Carbonell and Yang (2016), Sec. 2.3 and 3.2, in dense NumPy: SMTL, STL, ITL, SHAMO.
 
 Every fit is a weighted support vector machine without intercept, argmin_w sum_i c_i (1 - y_i <x_i, w>)_+ + reg/2 |w|^2,
-solved by dual coordinate descent and then exactly, on the face of the box that the descent has found. L_j is the mean
-hinge loss of task j. The regulariser, which makes w unique, is not in the paper.
+solved by an interior point method on its dual and then exactly, on the face of the box that has been found. L_j is the
+mean hinge loss of task j. The regulariser, which makes w unique, is not in the paper.
 """
 
 import math
@@ -29,38 +29,47 @@ def dual(X, y, c, reg, a):
     return float(a.sum() - v @ v / (2 * reg))
 
 
-def on_face(X, y, c, reg, a):
-    """With a at its bounds where it is there, and y <x, w> = 1 at all others: these equations, solved."""
+def on_face(X, y, c, reg, a, slack):
+    """With a at its bounds where it is there up to `slack`, and y <x, w> = 1 at all others: these equations, solved."""
     Z = y[:, None] * X
-    slack = 1e-9 * c
-    upper, free = a >= c - slack, (a > slack) & (a < c - slack)
+    upper, free = a >= (1 - slack) * c, (a > slack * c) & (a < (1 - slack) * c)
     exact = np.where(upper, c, 0.0)
-    base = exact @ Z / reg
-    exact[free] = np.linalg.lstsq(Z[free] @ Z[free].T / reg, 1 - Z[free] @ base, rcond=None)[0]
+    margins = Z[free] @ (exact @ Z) / reg
+    exact[free] = np.linalg.lstsq(Z[free] @ Z[free].T / reg, 1 - margins, rcond=None)[0]
     return exact @ Z / reg, np.clip(exact, 0, c)
 
 
-def svm(X, y, c, reg=REG, start=None, sweeps=20000):
-    """w, and the dual variables a; the gap between the two objectives proves them."""
+def interior(Q, c, steps=100):
+    """argmin of t'Qt/2 - c't over 0 <= t <= 1 by Newton's method along the central path t z = (1 - t) u = mu -> 0."""
+    t, z, u = (np.full(len(c), value) for value in (0.5, c.max(), c.max()))
+    for _ in range(steps):
+        mu = (t @ z + (1 - t) @ u) / (2 * len(c)) / 20
+        residual = Q @ t - c - mu / t + mu / (1 - t)
+        dt = -np.linalg.solve(Q + np.diag(z / t + u / (1 - t)), residual)
+        dz, du = (mu - z * dt) / t - z, (mu + u * dt) / (1 - t) - u
+        values, changes = np.concatenate([t, 1 - t, z, u]), np.concatenate([dt, -dt, dz, du])
+        # not further than nearly to the next bound
+        step = min(1.0, 0.99 / max(1e-300, np.max(-changes / values)))
+        t, z, u = t + step * dt, z + step * dz, u + step * du
+        if mu * len(c) < 1e-15 * c.sum():
+            break
+    return t
+
+
+def svm(X, y, c, reg=REG):
+    """w, and the dual variables a, 0 <= a <= c; the gap between the two objectives proves them."""
     assert reg > 0
-    Z, squares = y[:, None] * X, np.sum(X * X, axis=1)
-    a = np.zeros(len(y)) if start is None else np.clip(start, 0, c)
-    w, tolerance = a @ Z / reg, GAP * max(float(c.sum()), 1e-300)
-    for sweep in range(1, sweeps + 1):
-        for i in range(len(y)):
-            # max over a_i alone; a row of zeros has slope 1
-            new = c[i] if squares[i] == 0 else min(c[i], max(0.0, a[i] + reg * (1 - Z[i] @ w) / squares[i]))
-            w = w + (new - a[i]) * Z[i] / reg
-            a[i] = new
-        if sweep % 10 == 0 or sweep == 1:
-            w = a @ Z / reg  # without the rounding of the steps
-            v, exact = on_face(X, y, c, reg, a)
-            best = max(dual(X, y, c, reg, a), dual(X, y, c, reg, exact))
-            if primal(X, y, c, reg, v) - best <= tolerance:
-                return v, exact
-            if primal(X, y, c, reg, w) - best <= tolerance * 1e-6:
-                return w, a
-    raise AssertionError("the descent has not converged")
+    used = (c > 0) & X.any(axis=1)  # a row of zeros has the loss 1, whatever w
+    w, a = np.zeros(X.shape[1]), np.array(c, float)
+    if used.any():
+        Z, x, label, box = (y[:, None] * X * c[:, None])[used], X[used], y[used], c[used]
+        inside = box * interior(Z @ Z.T / reg, box)
+        found = [on_face(x, label, box, reg, inside, slack) for slack in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)]
+        found.append(((inside * label) @ x / reg, inside))
+        w = min((w for w, _ in found), key=lambda w: primal(x, label, box, reg, w))
+        a[used] = max((a for _, a in found), key=lambda a: dual(x, label, box, reg, a))
+    assert primal(X, y, c, reg, w) - dual(X, y, c, reg, a) <= GAP * c.sum()
+    return w, a
 
 
 class Data:
@@ -112,7 +121,7 @@ def attention(kind, L, alpha, lam):
     else:
         q = np.maximum(0, lam - L)
         if not q.any():
-            q = (L <= L.min()).astype(float)
+            q = (L.min() >= L).astype(float)
     return q / q.sum()
 
 
@@ -120,7 +129,7 @@ def smtl(X, y, task, kind="e", alpha=0.5, lam=1.0, reg=REG, sweeps=50, tolerance
     """Algorithm 1, from P = 1/K. The entropy is in the objective of kind "e" only, and not if lam = inf."""
     data = Data(X, y, task)
     K = data.K
-    W, P, duals, objectives = np.zeros((K, data.X.shape[1])), np.full((K, K), 1 / K), [None] * K, []
+    W, P, objectives = np.zeros((K, data.X.shape[1])), np.full((K, K), 1 / K), []
     weight = lam if kind == "e" and lam != math.inf else 0.0
 
     def objective():
@@ -131,7 +140,7 @@ def smtl(X, y, task, kind="e", alpha=0.5, lam=1.0, reg=REG, sweeps=50, tolerance
     for _ in range(sweeps):
         for k in range(K):
             eta = alpha * (np.arange(K) == k) + (1 - alpha) * P[k]
-            W[k], duals[k] = svm(data.X, data.y, (eta / data.N)[data.task], reg, duals[k])
+            W[k] = svm(data.X, data.y, (eta / data.N)[data.task], reg)[0]
         middle, before = objective(), P
         P = np.array([attention(kind, data.losses(w), alpha, lam) for w in W])
         objectives.append((middle, objective()))
@@ -181,7 +190,7 @@ def shamo_run(data, assignment, m, reg):
                 H[c] = svm(X, y, np.full(len(y), 1 / data.n), reg)[0]
         totals.append(total())
         losses = np.array([data.losses(h) for h in H])
-        nearest = np.array([np.flatnonzero(L <= L.min() + TIED)[0] for L in losses.T])
+        nearest = np.array([np.flatnonzero(L.min() + TIED >= L)[0] for L in losses.T])
         if np.array_equal(nearest, assignment):
             return Shared(H, assignment, np.array(totals))
         assignment = nearest
