@@ -167,7 +167,7 @@ def shamo(X, y, task, m, seed=0, reg=REG, restarts=5):
         (1/n) sum_i (1 - y_i <x_i, h_a(i)>)_+ + reg/2 sum_c |h_c|^2,
 
     n the rows of all tasks: the refits minimise it over h, and the reassignments over a. (Were every cluster's loss
-    divided by its own number of rows, neither the total nor the loss need fall, and the alternation might not end.)
+    divided by its own number of rows, a reassignment or a refit could raise the sum of all.)
     A hypothesis that no task has chosen stays, at first at 0.
     """
     data, rng = Data(X, y, task), np.random.default_rng(seed)
