@@ -115,6 +115,12 @@ def test_total_of_shamo_never_rises(m):
         for k in range(K):
             losses = [d.losses(h)[k] for h in run.hypotheses]
             assert losses[run.assignment[k]] <= min(losses) + 1e-9
+        for c in set(run.assignment.tolist()):  # no other hypothesis of this cluster makes the total less
+            chosen = run.assignment[task] == c
+            best = primal(X[chosen], y[chosen], np.full(chosen.sum(), 1 / d.n), 1e-2, run.hypotheses[c])
+            for z in rng.normal(size=(10, D)) * np.repeat([0.3, 0.01], 5)[:, None]:
+                w = run.hypotheses[c] + z
+                assert best < primal(X[chosen], y[chosen], np.full(chosen.sum(), 1 / d.n), 1e-2, w)
     assert moves > 8 or m == 1  # something was reassigned
 
 
