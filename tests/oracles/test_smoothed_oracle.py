@@ -200,7 +200,7 @@ def some_rivals(stream, seed=0):
     for k in range(K):
         rows = [(x, label) for X, y, tasks in stream for x, label, i in zip(X, y, tasks, strict=True) if i == k]
         w = np.zeros(D)
-        for n in range(1, 400):
+        for n in range(1, 150):
             x, label = rows[n % len(rows)]
             w += (label * (w @ x) < 1) * label * x / math.sqrt(n)
         rivals += [w, w / 2]
@@ -212,8 +212,8 @@ def some_rivals(stream, seed=0):
 @pytest.mark.parametrize(("alpha", "C"), [(0.05, 0.5), (0.5, 0.1), (0.9, 1.0), (1.0, 0.2), (None, None)])
 def test_theorem_1(variant, condition, alpha, C):
     for seed in range(4):
-        stream = rounds(seed, T=90, absent=0.3 * (seed % 2), noise=0.1 * seed)
-        learner = Osmtl(D, K, variant, condition, alpha=alpha, C=C, T=90, p_min=0.05 * (seed // 2))
+        stream = rounds(seed, T=60, absent=0.3 * (seed % 2), noise=0.1 * seed)
+        learner = Osmtl(D, K, variant, condition, alpha=alpha, C=C, T=60, p_min=0.05 * (seed // 2))
         regret, bound = regret_and_bound(learner, stream, some_rivals(stream))
         assert np.all(regret <= bound + 1e-9)
 
