@@ -31,7 +31,8 @@ def log_values(h, rho):
 def _log_value(h, rho):
     if h == 0.0 or rho == 0.0:
         return h
-    s = np.clip(np.roots([1.0, -h, 1.0 + 2.0 * rho, -h]).real, 0.0, h)
+    roots = np.roots([1.0, -h, 1.0 + 2.0 * rho, -h])
+    s = roots.real[np.abs(roots.imag) <= 1e-6 * (1.0 + h)]
     for _ in range(3):  # the roots of a companion matrix lose half their digits where two of them meet
         slope = s - h + 2.0 * rho * s / (1.0 + s * s)
         bend = 1.0 + 2.0 * rho * (1.0 - s * s) / (1.0 + s * s) ** 2
@@ -187,7 +188,10 @@ def mtfl(X, y, gamma=1.0, eps=1e-4, most=100_000, close=1e-13):
     for _ in range(most):
         before = W
         W = np.column_stack(
-            [D @ Xi.T @ np.linalg.solve(Xi @ D @ Xi.T + gamma * np.eye(len(yi)), yi) for Xi, yi in zip(X, y, strict=True)]
+            [
+                D @ Xi.T @ np.linalg.solve(Xi @ D @ Xi.T + gamma * np.eye(len(yi)), yi)
+                for Xi, yi in zip(X, y, strict=True)
+            ]
         )
         values, vectors = np.linalg.eigh(W @ W.T + eps * np.eye(d))
         roots = np.sqrt(values)
