@@ -5,8 +5,8 @@ CW-COL, and the two batch methods MTFL and TRML, which fit all rows seen so far.
 
 Where the paper is silent, it is read so. A round without rows is no round. `schedule` multiplies both step sizes by
 1, 1/sqrt(t) or kappa^(t-1) in round t, counted from 1 with the rounds that change nothing; with `rho_only` it
-multiplies the shrinkage rho of the singular values alone. `rho0`, if given, stands for eta1 lam1. The shrinkage concerns
-all tasks, absent ones too.
+multiplies the shrinkage rho of the singular values alone. `rho0`, if given, stands for eta1 lam1. All tasks are shrunk,
+absent ones too.
 
 COML: u minimises e1/2 |u - u_k|^2 + e2/2 |u - w|^2 + C max(0, 1 - y u.x). CW-COL: a step minimises
 KL(N(m, S) || prior) + (max(0, 1 - y m.x)^2 + x'S x) / (2 r) over Gaussians with diagonal S (Crammer, Kulesza and Dredze

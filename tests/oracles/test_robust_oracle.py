@@ -194,7 +194,8 @@ def test_arow_steps_are_argmins():
 
         m, S = arow(mean, variance, x, 1.0, r)
         if mean @ x >= 1:
-            assert (m is mean) and (S is variance)
+            assert m is mean
+            assert S is variance
             continue
         for scale in (1e-3, 1e-2, 0.1):
             for _ in range(20):
