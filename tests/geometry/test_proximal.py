@@ -199,3 +199,13 @@ def test_arguments_are_left_alone():
     for W, _ in steps(U, 0.0) + steps(U, 0.4):
         assert not np.shares_memory(W, U)
     np.testing.assert_array_equal(U, copy)
+
+
+def test_columns_of_zeros_stay_exactly_zero():
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        U = rng.normal(size=rng.integers(2, 30, 2))
+        empty = rng.random(U.shape[1]) < 0.4
+        U[:, empty] = 0.0
+        for W, _ in steps(U, 0.1):
+            np.testing.assert_array_equal(W[:, empty], 0.0)
