@@ -1,8 +1,8 @@
 """Kernel learners on a budget: time per event against B, beside BLAS and scikit-learn, and the spam set of the paper.
 
-Rows are dense (100 columns, Gaussian kernel) or text (80 of 2^16 words that follow Zipf's law, polynomial kernel), of 20
-tasks on the complete graph. Scoring is `model.score` over many events. An update is what `model.learn` takes beyond that
-on a stream in which every event is a mistake and evicts a row.
+Rows are dense (100 columns, Gaussian kernel) or text (80 of 2^16 words that follow Zipf's law, polynomial kernel), of
+20 tasks on the complete graph. Scoring is `model.score` over many events. An update is what `model.learn` takes beyond
+that on a stream in which every event is a mistake and evicts a row.
 
 The picture goes to `bench-results/budget-cost.svg`; the one in the documentation is a copy from such a run.
 """

@@ -109,9 +109,6 @@ else:
     _define(Handle, _HandleType, ["parts"])
 
 
-_FOR_KERNELS: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-
 def kernel(function: Function) -> Function:
     """Compile `function` on its first call and keep the machine code on disk."""
     return cast(Function, _compile(function))
@@ -124,15 +121,15 @@ def lean(function: Function) -> Function:
     the references of ten arrays, atomically, takes longer than a short row. Such a function may return numbers, but
     never an array, which would have to be counted.
     """
-    return cast(Function, _compile(function, **_FOR_KERNELS))
+    return cast(Function, _compile(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
 def inner(function: Function) -> Function:
-    """As `lean` for the innermost helpers, which become part of their callers.
+    """The same for the innermost helpers, which become part of their callers, and which Python may call as well.
 
     A call that hands over ten arrays copies some seventy words.
     """
-    return cast(Function, _compile(function, forceinline=True, **_FOR_KERNELS))
+    return cast(Function, _compile(function, _nrt=False, forceinline=True))
 
 
 def direct(function: Any, *arguments: Any) -> Any:

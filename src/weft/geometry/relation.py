@@ -10,7 +10,7 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.geometry.definite import MOST_DENSE
 from weft.geometry.interaction import CliqueBlocks, General
-from weft.jit import lean
+from weft.jit import kernel, lean
 
 UNKNOWN_ROW = -1
 
@@ -73,7 +73,7 @@ def component_of(relation: Relation, i: int) -> tuple[Ints, Floats]:
     return members, relation.entries[relation.start[i] : relation.start[i] + len(members)]
 
 
-@lean
+@kernel
 def diagonal(relation: Relation, i: int) -> float:
     """A^-1_ii."""
     return float(relation.entries[relation.start[i] + relation.place[i]])
