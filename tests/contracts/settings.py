@@ -107,8 +107,8 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"B": 4, "eta": 0.3, "relative": True},
         {"budget": 2000, "kernel": "gaussian", "graph": _EDGES},
     ],
-    "mtrbp": [*_BUDGET, {"B": 3, "seed": 7}],
-    "mtforg": [*_BUDGET, {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
+    "mtrbp": [*_BUDGET[::3], {"B": 3, "seed": 7}],  # its kernels and graphs are those of the Forgetron
+    "mtforg": [*_BUDGET[1:-1], {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
 }
 
