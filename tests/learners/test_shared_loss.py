@@ -194,7 +194,7 @@ def test_the_kernel_form(algorithm, loss, kernel):
         close(trace[:, 0], steps[:, 0], 1e-9)
         # A zero row may keep a coefficient without effect: compare the rows that count.
         real = [(f"task {j}", c) for j, c, row in support if steps[row, 2] > 0]
-        kept = [(name, c) for name, c, row in model.support() if _squared_norm(kernel, row) > 0]
+        kept = [(name, c) for name, c, row, *_ in model.support() if _squared_norm(kernel, row) > 0]
         assert [name for name, _ in kept] == [name for name, _ in real]
         close(np.array([c for _, c in kept]), np.array([c for _, c in real]), 1e-9)
 
