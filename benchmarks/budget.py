@@ -149,7 +149,7 @@ def exponent(times: dict[int, float]) -> float:
 
 def growth(what: str, times: dict[int, float], most: float) -> Figure:
     grown, text = exponent(times), " ".join(f"{seconds * 1e6:.3g}" for seconds in times.values())
-    return Figure(what, f"{text} us", "", f"B^{grown:.2f}", f"<= B^{most}", grown <= most)
+    return Figure(what, f"{text} us", "", f"B^{grown:.2f}", f"<= B^{most}", bool(grown <= most))
 
 
 def against_B() -> list[Figure]:
@@ -165,7 +165,7 @@ def against_B() -> list[Figure]:
             ours, peer = costs[500].update, costs[500].peer
             text = f"dsyr + dgemv {peer * 1e6:.0f} us"
             times = f"{ours / peer:.2f} x"
-            figures.append(Figure("  update, B = 500", f"{ours * 1e6:.0f} us", text, times, "<= 3 x", ours <= 3 * peer))
+            figures.append(Figure("  update, B = 500", f"{ours * 1e6:.0f} us", text, times, "<= 3 x", bool(ours <= 3 * peer)))
         for name in ("mtrbp", "mtforg"):
             scores = {B: score_cost(name, B, kind).score for B in BUDGETS}
             figures.append(growth(f"{name}, {kind.name}: score", scores, 1.1))

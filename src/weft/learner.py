@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-from weft.batch import Floats, Ints
+from weft.batch import Batch, Floats, Ints, set_single
+from weft.blas import one_thread
 from weft.state import Array, Plan
 
 Target = Literal["binary", "real", "point"]
@@ -37,13 +38,43 @@ class Kernels(NamedTuple):
     learn_one(handle, task, label, count) -> int
         Score, then learn that event; -2 if the state first needs room, else as `predict_one`.
 
-    A handle holds (hyper, state, batch, scores, trace), see `weft.jit`.
+    A handle holds (hyper, state, batch, scores, trace), see `weft.jit`. Rules that are not `compiled` stand on BLAS and
+    LAPACK, which compiling would not make faster: see `interpreted`.
     """
 
     predict: Callable[..., None]
     learn: Callable[..., int]
     predict_one: Callable[..., int]
     learn_one: Callable[..., int]
+    compiled: bool = True
+
+
+def interpreted(predict: Callable[..., None], learn: Callable[..., int]) -> Kernels:
+    """A rule in plain NumPy and SciPy, which loops over rounds in Python, with BLAS on one thread."""
+
+    def predict_alone(hyper: Any, state: Any, batch: Batch, scores: Floats) -> None:
+        with one_thread():
+            predict(hyper, state, batch, scores)
+
+    def learn_alone(hyper: Any, state: Any, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+        with one_thread():
+            return learn(hyper, state, batch, start, scores, trace)
+
+    def predict_one(handle: Any, task: int, count: int) -> int:
+        hyper, state, batch, scores, _ = handle.parts
+        bad = set_single(batch, task, 0.0, count)
+        if bad < 0:
+            predict_alone(hyper, state, batch, scores)
+        return bad
+
+    def learn_one(handle: Any, task: int, label: float, count: int) -> int:
+        hyper, state, batch, scores, trace = handle.parts
+        bad = set_single(batch, task, label, count)
+        if bad >= 0:
+            return bad
+        return -1 if learn_alone(hyper, state, batch, 0, scores, trace) == 1 else -2
+
+    return Kernels(predict_alone, learn_alone, predict_one, learn_one, compiled=False)
 
 
 class Shares(NamedTuple):
@@ -124,6 +155,7 @@ class Learner(Protocol):
 
     What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
     rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
+    `refuse(tasks, features)` (raises ValueError if there are too many), `outliers(state, tasks, features)`,
     `support(state, tasks) -> list[Kept]`, `usage(state, tasks) -> Usage`, `trace`, `distances(state, tasks, features)
     -> Distances` and `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a task that is not known).
     """

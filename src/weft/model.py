@@ -61,6 +61,8 @@ class Model:
         names = _task_names(built, tasks)
         known = declared(features, "features")
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
+        if hasattr(built, "refuse"):
+            built.refuse(len(names), len(known))
         self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
         self._set(Parts(built, self.vocabulary, built.init(names), None))
         self._admit(len(known))
@@ -96,12 +98,7 @@ class Model:
         if self._closed and proposal.tasks.names:
             raise ValueError(_not_in_graph(self.learner, proposal.tasks.names[0]))
         tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
-        least = getattr(self.learner, "least_features", 0)
-        if features < least:
-            raise ValueError(
-                f"{self.learner.name} spreads weight over features and needs at least {least}, not {features}; "
-                "declare them up front with features="
-            )
+        self._expect_room(tasks, features)
         self._reserve(tasks, features)
         self.vocabulary.accept(proposal)
         if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
@@ -114,6 +111,18 @@ class Model:
         if self._watched:
             self._remark()
         return scores
+
+    def _expect_room(self, tasks: int, features: int) -> None:
+        """Refuse numbers of tasks and features that the learner is not made for."""
+        least = getattr(self.learner, "least_features", 0)
+        if features < least:
+            raise ValueError(
+                f"{self.learner.name} spreads weight over features and needs at least {least}, not {features}; "
+                "declare them up front with features="
+            )
+        refuse = getattr(self.learner, "refuse", None)
+        if refuse is not None:
+            refuse(tasks, features)
 
     def _learn_batch(self, batch: Batch, scores: Floats, trace: Floats) -> None:
         kernels, hyper = self.learner.kernels, self.learner.hyper
@@ -276,6 +285,14 @@ class Model:
     def relations(self) -> Any:
         """(tasks, tasks): how much of a step on one task moves another."""
         return self.learner.relations(self.state, len(self.vocabulary.tasks))
+
+    def outliers(self) -> Floats:
+        """How far every task goes its own way: the lengths of the personal parts, in the order of `tasks`."""
+        learner: Any = self.learner
+        if not hasattr(learner, "outliers"):
+            raise ValueError(f"{learner.name} has no personal parts; romco-nucl, romco-logd, coml and cw-col have")
+        found: Floats = learner.outliers(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
+        return found
 
     def support(self) -> list[SupportRow]:
         """The rows that a kernel learner keeps: task, coefficient, row and age, oldest first."""

@@ -6,6 +6,7 @@ the state grows, not when an event comes.
 
 import struct
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -30,9 +31,12 @@ class Single:
         self.room = len(self.batch.indices)
         scores, trace = np.zeros(1), np.zeros((0, len(trace_columns(learner))))
         self.score = scores.data  # a Python number at [0]
-        self.handle = make_handle((learner.hyper, state, self.batch, scores, trace))
-        self.predict = direct(learner.kernels.predict_one, self.handle, 0, 0)
-        self.learn = direct(learner.kernels.learn_one, self.handle, 0, 0.0, 0)
+        kernels, parts = learner.kernels, (learner.hyper, state, self.batch, scores, trace)
+        self.handle: Any = make_handle(parts) if kernels.compiled else SimpleNamespace(parts=parts)
+        self.predict, self.learn = kernels.predict_one, kernels.learn_one
+        if kernels.compiled:
+            self.predict = direct(kernels.predict_one, self.handle, 0, 0)
+            self.learn = direct(kernels.learn_one, self.handle, 0, 0.0, 0)
         self._features = features
         self._slot_of = features.slots.__getitem__
         self._bytes = memoryview(cast(Any, self.batch.indices.base)).cast("B")

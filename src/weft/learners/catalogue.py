@@ -1,43 +1,55 @@
 """The catalogue: every learner by its name, from a name and letters, to and from JSON."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, cast
 
 from weft.learner import Learner
-from weft.learners.budget import Mtbprj, Mtbprj2, Mtforg, MtPerceptron, Mtrbp
-from weft.learners.hedge import HedgeMtEg, HedgeMtOgd
-from weft.learners.mirror_descent import MtOgd
-from weft.learners.mirror_leader import MtFtrl
-from weft.learners.mirror_maps import MtEg, MtPnorm
 from weft.learners.parameters import Parameter, parameters_of
-from weft.learners.passive_aggressive import PassiveAggressive
-from weft.learners.perceptron import Perceptron
-from weft.learners.shared_loss import FiniteHorizon, Implicit, InfiniteHorizon
 
-LEARNERS: dict[str, type] = {
-    learner.name: learner
-    for learner in (
-        Perceptron,
-        PassiveAggressive,
-        FiniteHorizon,
-        InfiniteHorizon,
-        Implicit,
-        MtOgd,
-        MtPnorm,
-        MtEg,
-        MtFtrl,
-        HedgeMtOgd,
-        HedgeMtEg,
-        MtPerceptron,
-        Mtbprj,
-        Mtbprj2,
-        Mtrbp,
-        Mtforg,
-    )
+PLACES = {
+    "perceptron": "perceptron.Perceptron",
+    "pa": "passive_aggressive.PassiveAggressive",
+    "finite-horizon": "shared_loss.FiniteHorizon",
+    "infinite-horizon": "shared_loss.InfiniteHorizon",
+    "implicit": "shared_loss.Implicit",
+    "mt-ogd": "mirror_descent.MtOgd",
+    "mt-pnorm": "mirror_maps.MtPnorm",
+    "mt-eg": "mirror_maps.MtEg",
+    "mt-ftrl": "mirror_leader.MtFtrl",
+    "hedge-mt-ogd": "hedge.HedgeMtOgd",
+    "hedge-mt-eg": "hedge.HedgeMtEg",
+    "mt-perceptron": "budget.MtPerceptron",
+    "mtbprj": "budget.Mtbprj",
+    "mtbprj-2": "budget.Mtbprj2",
+    "mtrbp": "budget.Mtrbp",
+    "mtforg": "budget.Mtforg",
 }
+"""Where every learner lies, as module and class."""
+
+
+class _Shelf(Mapping[str, type]):
+    """The learners by their names; one that nobody asks for is not imported, which saves half a second."""
+
+    def __getitem__(self, name: str) -> type:
+        module, class_name = PLACES[name].split(".")
+        found: type = getattr(import_module(f"weft.learners.{module}"), class_name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in PLACES
+
+
+LEARNERS = _Shelf()
 
 SPECIAL_CASES = {
     "osgl": 'implicit with norm="l2"',
