@@ -27,6 +27,8 @@ PLACES = {
     "mtbprj-2": "budget.Mtbprj2",
     "mtrbp": "budget.Mtrbp",
     "mtforg": "budget.Mtforg",
+    "osmtl-e": "smoothed.OsmtlE",
+    "osmtl-t": "smoothed.OsmtlT",
 }
 """Where every learner lies, as module and class."""
 
@@ -80,7 +82,8 @@ def catalogue() -> list[Entry]:
 
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
-     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg']
+     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
+     'osmtl-e', 'osmtl-t']
     """
     return [
         Entry(

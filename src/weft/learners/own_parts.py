@@ -24,7 +24,7 @@ def blank() -> OwnParts:
     return OwnParts(dense(0, 1), np.zeros(0))
 
 
-def weight_matrix(state: OwnParts, plan: Plan, tasks: int, features: int, pooled: bool = False) -> Array:
+def weight_matrix(state: Any, plan: Plan, tasks: int, features: int, pooled: bool = False) -> Array:
     """(tasks, features); pooled learners keep one row, which every task reads."""
     parts = live(state, plan, tasks, features)
     matrix = np.zeros((max(tasks, 1), features))
