@@ -21,7 +21,8 @@ may also appear as they come, except on a graph that names its tasks.
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
 [shared-loss.md](shared-loss.md); what the mirror-descent learners do, and how to choose rates, b and a graph, in
 [mirror-descent.md](mirror-descent.md); what the kernel learners on a budget do, and which to take, in
-[budget.md](budget.md).
+[budget.md](budget.md); what learners find that learn whom to listen to, or how tasks are related, in
+[smoothed.md](smoothed.md).
 
 {contents}
 """
@@ -31,6 +32,8 @@ FAMILIES = {
     "Shared loss": ("finite-horizon", "infinite-horizon", "implicit"),
     "Mirror descent: shared steps": ("mt-ogd", "mt-pnorm", "mt-eg", "mt-ftrl", "hedge-mt-ogd", "hedge-mt-eg"),
     "Kernels on a budget": ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg"),
+    "Smoothed: learned attention": ("osmtl-e", "osmtl-t"),
+    "Relations between tasks, given or learned": ("foml", "omtrl-logdet", "omtrl-vonneumann", "omtrl-cov"),
 }
 
 NOTES = {
@@ -68,6 +71,16 @@ NOTES = {
     "bound on the expected mistakes.",
     "mtforg": "On a mistake the row is kept with b = y; if there are B already, all coefficients shrink by the largest "
     "factor that the mistake bound allows, and the oldest row leaves.",
+    "osmtl-e": "`w_k += C sum_j eta_kj y_j x_j` over the present tasks j whose examples k's model fails, eta = "
+    "alpha I + (1 - alpha) P; then `p_kj` falls with `exp(-kappa l_kj)`. By its name alone: alpha and C of Corollary 2 "
+    "in epochs of 2^m rounds, kappa = 1. P moves only in rounds of several tasks.",
+    "osmtl-t": "The same step; then `p_kj` is `(lam - l_kj)_+`, without memory. Warns if attention could not move for "
+    "a whole epoch.",
+    "foml": "`w_j += C y A^-1_ji x` for every task j on a mistake of task i. By its name alone: the complete graph, "
+    "`mt-perceptron` with the linear kernel, at O(non-zeros) per event.",
+    "omtrl-logdet": "`W += C y A^-1[:, i] x'`, then `A^-1 += rate W W'`, brought to trace N.",
+    "omtrl-vonneumann": "The same step, then `log A^-1 += rate W W'`.",
+    "omtrl-cov": "The same step, then `A^-1 = cov(W) + 1e-3 I`, over the features that have occurred.",
 }
 
 KERNEL = {

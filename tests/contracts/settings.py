@@ -110,6 +110,16 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "mtrbp": [*_BUDGET[::3], {"B": 3, "seed": 7}],  # its kernels and graphs are those of the Forgetron
     "mtforg": [*_BUDGET[1:-1], {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
+    "osmtl-e": [
+        {"alpha": 0.6, "C": 0.7, "lam": 0.5, "condition": "active"},
+        {"restart": True, "p_min": 0.04},
+        {"alpha": 0.5, "C": 0.5, "neighbours": 3},
+    ],
+    "osmtl-t": [{"T": 50.0, "lam": 5.0, "condition": "mistake"}, {"alpha": 0.5, "C": 0.1, "lam": 9.0, "neighbours": 3}],
+    "foml": [{"b": 2.0, "condition": "margin"}, {"graph": _CLIQUES, "C": 0.3}, {"graph": _EDGES}],
+    "omtrl-logdet": [{"warmup": 5, "condition": "margin", "C": 0.1}],
+    "omtrl-vonneumann": [{"warmup": 5}],
+    "omtrl-cov": [{"warmup": 5, "rate": 1.0}],
 }
 
 
@@ -168,7 +178,10 @@ class Setting:
 
     @property
     def conservative(self) -> bool:
-        """Does a round without loss change nothing? The logistic loss is never 0, and experts have their own losses."""
+        """Does a round without loss change nothing? The logistic loss is never 0, experts have losses of their own, and
+        with condition="active" a task learns from the others' examples."""
+        if getattr(self.learner, "condition", "") == "active":
+            return False
         return getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge")
 
     @property

@@ -5,46 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import weft
+from learners.smoothed_runs import FEATURES, events, named, stream_of
 from oracles.smoothed import Osmtl
-from weft.learners.smoothed_rounds import TASKS
-
-FEATURES = 6
-
-
-def events(seed, tasks=5, rounds=60, single=False, dormant=0.2, late=True):
-    """Rows of unit length, rounds of some tasks each, every task with a direction of its own; tasks come in turn."""
-    rng = np.random.default_rng(seed)
-    centre, own = rng.normal(size=FEATURES), rng.normal(size=(tasks, FEATURES))
-    X, y, task, bounds = [], [], [], [0]
-    for t in range(rounds):
-        known = min(tasks, 1 + t // 4) if late else tasks
-        here = rng.permutation(known)[: 1 if single else rng.integers(1, known + 1)]
-        if late and known > len(set(task)):
-            here = np.unique(np.append(here, known - 1))
-            here = here[-1:] if single else here
-        for k in here:
-            x = rng.normal(size=FEATURES) * (rng.random(FEATURES) < 0.7)
-            x /= max(np.linalg.norm(x), 1e-12)
-            label = 1.0 if x @ (centre + (0.3 if k % 2 else 3.0) * own[k]) + 0.1 * rng.normal() > 0 else -1.0
-            X.append(x), task.append(int(k))
-            y.append(math.nan if not single and rng.random() < dormant else label)
-        bounds.append(len(y))
-    return np.array(X), np.array(y), np.array(task), bounds
-
-
-def stream_of(X, y, task, bounds):
-    numbers = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    return weft.Stream(sparse.csr_array(X), y, task, rounds=numbers)
-
-
-def named(order, table):
-    """Rows of a model's table in the order of the oracle's tasks."""
-    where = [order.index(k) for k in range(len(order))]
-    return np.asarray(table)[where]
-
 
 SETTINGS = {
     "by theory, doubling": {},
@@ -144,7 +108,7 @@ def test_memory_of_neighbours_grows_with_tasks_only():
     model = weft.Model("osmtl-e", neighbours=3, tasks=20_000, alpha=0.9, C=1.0)
     model.learn(weft.Stream(np.eye(2), [1, -1], [0, 19_999], rounds=[0, 0]))
     assert model.state.P.shape[1] == 5
-    assert model.state.counts[TASKS] == 20_000
+    assert model.state.tasks[0] == 20_000
 
 
 def test_too_many_tasks():

@@ -29,6 +29,10 @@ PLACES = {
     "mtforg": "budget.Mtforg",
     "osmtl-e": "smoothed.OsmtlE",
     "osmtl-t": "smoothed.OsmtlT",
+    "foml": "foml.Foml",
+    "omtrl-logdet": "relationship.OmtrlLogdet",
+    "omtrl-vonneumann": "relationship.OmtrlVonneumann",
+    "omtrl-cov": "relationship.OmtrlCov",
 }
 """Where every learner lies, as module and class."""
 
@@ -83,7 +87,7 @@ def catalogue() -> list[Entry]:
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
      'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
-     'osmtl-e', 'osmtl-t']
+     'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov']
     """
     return [
         Entry(

@@ -46,7 +46,6 @@ from weft.learners.smoothed_rounds import (
     CONDITIONS,
     EXPONENTIAL,
     FLAT,
-    TASKS,
     THRESHOLD,
     Hyper,
     Smoothed,
@@ -148,7 +147,7 @@ class _Osmtl:
 
     def attention(self, state: Smoothed, tasks: int) -> Array:
         """P, whose rows sum to 1; of neighbours that are not kept the mean."""
-        N, P, ids = int(state.counts[TASKS]), state.P.copy(), state.ids.copy()
+        N, P, ids = int(state.tasks[0]), state.P.copy(), state.ids.copy()
         whole = np.zeros((tasks, tasks))
         for k in range(N):
             if self.neighbours is None:
@@ -165,7 +164,7 @@ class _Osmtl:
 
     def relations(self, state: Smoothed, tasks: int) -> Array:
         """eta = alpha I + (1 - alpha) P of the next round."""
-        alpha, _ = letters(self.hyper, state.counts)
+        alpha, _ = letters(self.hyper, state.progress)
         return alpha * np.eye(tasks) + (1.0 - alpha) * self.attention(state, tasks)
 
 
@@ -187,7 +186,7 @@ class OsmtlT(_Osmtl):
     def remark(self, state: Smoothed) -> str:
         """Said once if attention could not move."""
         lam = 1.0 if self.lam is None else self.lam
-        if not state.counts[FLAT] or math.isinf(lam):
+        if not state.progress[FLAT] or math.isinf(lam):
             return ""
         return (
             f"osmtl-t: for a whole epoch every loss was at or above lam={lam:g}, so that attention did not move; "

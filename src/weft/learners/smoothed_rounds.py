@@ -15,19 +15,19 @@ from weft.geometry.attention import attend, normalise, read_near, widen, widen_n
 from weft.geometry.rounds import widest_round
 from weft.jit import Handle, kernel
 from weft.pairs import Pairs, add_table, dense, dot_rows, dot_table
-from weft.state import NO_LIMIT, Plan
+from weft.state import Plan
 
 EXPONENTIAL, THRESHOLD = range(2)
 MARGIN, MISTAKE, ACTIVE = range(3)
 CONDITIONS = ("margin", "mistake", "active")
 
-TASKS, ROUNDS, EPOCH, DUE, MOVED, FLAT = range(6)
-"""Positions in `counts`: tasks seen, rounds with a label, rounds of this epoch, its updates with company, those of them
-that moved attention, and whether a whole epoch of updates moved none."""
+ROUNDS, EPOCH, DUE, MOVED, FLAT = range(5)
+"""Positions in `progress`: rounds with a label, rounds of this epoch, its updates with company, those of them that
+moved attention, and whether a whole epoch of updates moved none. Whole numbers."""
 
 LONG_EPOCH = 64
 """Epochs shorter than this say nothing about whether attention can move."""
-SETTLE = 1 << 12
+SETTLE = 4096.0
 """Updates of a task after which its row of P is brought to the sum 1 again."""
 
 
@@ -51,8 +51,9 @@ class Smoothed(NamedTuple):
     P: Floats
     ids: Ints  # neighbours kept, as slot + 1
     widths: Ints  # the number of tasks when the row was made; 0: uniform
-    updates: Ints
-    counts: Ints
+    updates: Floats  # whole numbers
+    progress: Floats
+    tasks: Ints  # their number
 
 
 def plan(neighbours: int | None) -> Plan:
@@ -62,29 +63,23 @@ def plan(neighbours: int | None) -> Plan:
         "ids": ("task", neighbours or 0),
         "widths": ("task",),
         "updates": ("task",),
-        "counts": (6,),
+        "progress": (5,),
+        "tasks": (1,),
     }
-    counts: dict[str, tuple[str | int, ...]] = {
-        "ids": ("task",),
-        "widths": ("task",),
-        "updates": (NO_LIMIT,),
-        "counts": ("task", *4 * (NO_LIMIT,), 1),
-    }
-    return Plan(axes, always_dense=True, counts=counts)
+    return Plan(axes, always_dense=True, counts={"ids": ("task",), "widths": ("task",), "tasks": ("task",)})
 
 
 def blank(tasks: int, neighbours: int | None) -> Smoothed:
     """`tasks` are declared, nothing is learned."""
-    P = np.zeros((0, 0 if neighbours is None else neighbours + 2))
-    none = np.zeros(0, np.int64)
-    counts = np.array([tasks, 0, 1, 0, 0, 0])
-    return Smoothed(dense(0, 1), np.zeros(0), P, np.zeros((0, neighbours or 0), np.int64), none, none.copy(), counts)
+    P, ids = np.zeros((0, 0 if neighbours is None else neighbours + 2)), np.zeros((0, neighbours or 0), np.int64)
+    progress = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    return Smoothed(dense(0, 1), np.zeros(0), P, ids, np.zeros(0, np.int64), np.zeros(0), progress, np.array([tasks]))
 
 
 @kernel
-def letters(hyper: Hyper, counts: Ints) -> tuple[float, float]:
+def letters(hyper: Hyper, progress: Floats) -> tuple[float, float]:
     """alpha and C of the next round (Corollary 2)."""
-    T = float(counts[EPOCH]) if math.isnan(hyper.T) else hyper.T
+    T = progress[EPOCH] if math.isnan(hyper.T) else hyper.T
     root = math.sqrt(T)
     alpha = root / (1.0 + root) if math.isnan(hyper.alpha) else hyper.alpha
     return alpha, (1.0 + root) / T if math.isnan(hyper.C) else hyper.C
@@ -105,13 +100,13 @@ def _is_due(condition: int, margins: Floats, n: int, own: int) -> bool:
 @kernel
 def _end_round(hyper: Hyper, state: Smoothed) -> None:
     """Count the round; at the end of an epoch look whether attention moved, and start anew if that is wanted."""
-    counts = state.counts
-    counts[ROUNDS] += 1
-    if counts[ROUNDS] + 1 < 2 * counts[EPOCH]:
+    progress = state.progress
+    progress[ROUNDS] += 1.0
+    if progress[ROUNDS] + 1.0 < 2.0 * progress[EPOCH]:
         return
-    if counts[EPOCH] >= LONG_EPOCH and counts[DUE] > 0 and counts[MOVED] == 0:
-        counts[FLAT] = 1
-    counts[EPOCH], counts[DUE], counts[MOVED] = 2 * counts[EPOCH], 0, 0
+    if progress[EPOCH] >= LONG_EPOCH and progress[DUE] > 0.0 and progress[MOVED] == 0.0:
+        progress[FLAT] = 1.0
+    progress[EPOCH], progress[DUE], progress[MOVED] = 2.0 * progress[EPOCH], 0.0, 0.0
     if hyper.restart:
         state.weights[:] = 0.0
         state.widths[:] = 0
@@ -120,7 +115,7 @@ def _end_round(hyper: Hyper, state: Smoothed) -> None:
 @kernel
 def _attention(hyper: Hyper, state: Smoothed, k: int, present: Ints, n: int, p: Floats) -> None:
     """The entries of the present tasks in row k, which is made for the tasks of now."""
-    N = state.counts[TASKS]
+    N = state.tasks[0]
     if state.widths[k] != N:
         if hyper.near:
             widen_near(state.P, state.ids, k, state.widths[k], N)
@@ -137,14 +132,14 @@ def _attention(hyper: Hyper, state: Smoothed, k: int, present: Ints, n: int, p: 
 @kernel
 def _attend(hyper: Hyper, state: Smoothed, k: int, present: Ints, n: int, p: Floats, l: Floats, kappa: float) -> None:
     """The step of row k."""
-    N = state.counts[TASKS]
+    N = state.tasks[0]
     strength = kappa if hyper.variant == EXPONENTIAL else hyper.lam
     if math.isinf(hyper.lam) or n < 2:
         return
-    state.counts[DUE] += 1
+    state.progress[DUE] += 1.0
     if not attend(p, l, n, hyper.variant == EXPONENTIAL, strength, min(hyper.p_min, 1.0 / N)):
         return
-    state.counts[MOVED] += 1
+    state.progress[MOVED] += 1.0
     if hyper.near:
         write_near(state.P, state.ids, k, present, n, N, p)
     else:
@@ -167,7 +162,7 @@ def _record(batch: Batch, i: int, margin: float, C: float, alpha: float, trace: 
 
 @kernel
 def learn(hyper: Hyper, state: Smoothed, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    pairs, W, P, _, _, updates, counts = state
+    pairs, W, P, _, _, updates, progress, tasks = state
     layout = pairs.layout
     task, label, row, indptr, indices, values, rounds = batch
     most = widest_round(rounds)
@@ -177,13 +172,13 @@ def learn(hyper: Hyper, state: Smoothed, batch: Batch, start: int, scores: Float
         lo, hi, n = rounds[t], rounds[t + 1], 0
         dot_rows(pairs, W, False, batch, lo, hi, scores)
         for i in range(lo, hi):
-            counts[TASKS] = max(counts[TASKS], task[i] + 1)
+            tasks[0] = max(tasks[0], task[i] + 1)
             if not np.isnan(label[i]):
                 at[n], present[n] = i, task[i]
                 n += 1
         if n == 0:
             continue
-        alpha, C = letters(hyper, counts)
+        alpha, C = letters(hyper, progress)
         kappa = 1.0 if math.isnan(hyper.lam) else C * (1.0 - alpha) / hyper.lam
         one_row = shares_row(batch, lo, hi)
         for own in range(n):
@@ -214,9 +209,9 @@ def learn(hyper: Hyper, state: Smoothed, batch: Batch, start: int, scores: Float
             if together != 0.0:
                 add_table(layout, W, k, indices, values, indptr[row[lo]], indptr[row[lo] + 1], together)
             _attend(hyper, state, k, present, n, p, l, kappa)
-            updates[k] += 1
-            if updates[k] % SETTLE == 0:
-                normalise(P, k, P.shape[1] if hyper.near else counts[TASKS])
+            updates[k] += 1.0
+            if updates[k] % SETTLE == 0.0:
+                normalise(P, k, P.shape[1] if hyper.near else tasks[0])
             if trace.shape[0]:
                 trace[i, 1] = 1.0
         _end_round(hyper, state)
