@@ -6,9 +6,19 @@ from contracts.settings import SETTINGS
 from weft import pairs
 
 
+def _of_one_worker(setting):
+    """Settings with the same kernels run in the same worker, so that no kernel is compiled twice."""
+    learn = setting.learner.kernels.learn
+    group = getattr(learn, "py_func", learn).__module__ if setting.learner.kernels.compiled else setting.name
+    return pytest.param(setting, id=str(setting), marks=pytest.mark.xdist_group(group))
+
+
+PARAMETERS = [_of_one_worker(setting) for setting in SETTINGS]
+
+
 def pytest_generate_tests(metafunc):
     if "setting" in metafunc.fixturenames:
-        metafunc.parametrize("setting", SETTINGS, ids=str)
+        metafunc.parametrize("setting", PARAMETERS)
 
 
 @pytest.fixture

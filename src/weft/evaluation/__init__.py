@@ -15,6 +15,8 @@ record_budget, BudgetRun, KernelComparator, budget_cost, BudgetCost
                                    a run of a learner on a budget of rows, functions to compare it with, its cost
 mtrbp_theorem1, mtrbp_sharper, mtrbp_tight, mtforg_theorem2, largest_radius
                                    (left, right) of the bounds of Cavallanti and Cesa-Bianchi (2012), and for whom
+record_smoothed, SmoothedRun, osmtl_theorem1
+                                   a run of an adaptive smoothed learner; Theorem 1 of Murugesan et al. (2016) for it
 best_in_hindsight, best_linear     the fixed vectors with the least loss, among those that a bound allows
 """
 
@@ -36,6 +38,7 @@ from weft.evaluation.descent_record import record_descent
 from weft.evaluation.hindsight import best_in_hindsight, best_linear
 from weft.evaluation.measures import loss_and_slope
 from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
+from weft.evaluation.smoothed_bounds import SmoothedRun, osmtl_theorem1, record_smoothed
 
 __all__ = [
     "Bound",
@@ -45,6 +48,7 @@ __all__ = [
     "Descent",
     "KernelComparator",
     "Run",
+    "SmoothedRun",
     "auc",
     "auc_per_task",
     "best_in_hindsight",
@@ -66,6 +70,7 @@ __all__ = [
     "mtrbp_theorem1",
     "mtrbp_tight",
     "one_error",
+    "osmtl_theorem1",
     "proposition2",
     "proposition5",
     "proposition6",
@@ -74,6 +79,7 @@ __all__ = [
     "record",
     "record_budget",
     "record_descent",
+    "record_smoothed",
     "regret",
     "theorem1",
     "theorem1_varying",
