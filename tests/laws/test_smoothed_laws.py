@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import weft
 from learners.smoothed_runs import events, stream_of
-from weft.evaluation import best_linear, osmtl_theorem1, record_smoothed
+from oracles.smoothed_batch import itl
+from weft.evaluation import osmtl_theorem1, record_smoothed
 
 pytestmark = pytest.mark.xdist_group("weft.learners.smoothed_rounds")
 
@@ -65,7 +66,7 @@ def test_the_guarantee_against_the_best_of_each_task():
     model = weft.Model("osmtl-e", T=400, tasks=range(5))
     stream = stream_of(X, y, task, bounds)
     run = record_smoothed(model, stream)
-    W = np.vstack([best_linear(X[task == k], y[task == k], loss="hinge", radius=4.0) for k in range(5)])
+    W = itl(X, y, task)
     bound = osmtl_theorem1(run, W)
     assert bound.holds
     assert (bound.right < 20 * np.bincount(task)).all()  # it says something

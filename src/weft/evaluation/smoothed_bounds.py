@@ -31,7 +31,8 @@ SMOOTHED = ("osmtl-e", "osmtl-t")
 class SmoothedRun(NamedTuple):
     """What a run left behind, row by row; `y` is NaN where a task is dormant, `rounds` are the bounds of the rounds.
 
-    `loss` is the hinge loss of the issued score, `updated` whether the task learned in that round, with `C` and `alpha`.
+    `loss` is the hinge loss of the issued score, `updated` says whether the task learned in that round, with `C` and
+    `alpha`.
     """
 
     learner: Any
@@ -89,7 +90,7 @@ def osmtl_theorem1(run: SmoothedRun, comparator: ArrayLike) -> Bound:
     >>> run = record_smoothed(weft.Model("osmtl-e", alpha=0.5, C=0.5), stream)
     >>> bound = osmtl_theorem1(run, [[1.0], [1.25]])
     >>> bound.left.round(3).tolist(), bound.right.round(3).tolist(), bound.holds
-    ([1.538, 1.58], [3.2, 4.125], True)
+    ([1.525, 1.66], [3.4, 4.125], True)
     """
     _check(run)
     W = np.asarray(comparator, dtype=float)
