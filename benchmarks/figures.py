@@ -45,10 +45,10 @@ def ratio(what: str, ours: float, peer_name: str, peer: float, target: float | N
         f"{peer_name} {peer * 1e6:.2f} us",
         f"{times:.1f} x",
         "" if target is None else f">= {target:g} x",
-        None if target is None else times >= target,
+        None if target is None else bool(times >= target),
     )
 
 
 def limit(what: str, ours: float, unit: str, most: float, peer: str = "") -> Figure:
     """A figure that must not exceed a limit."""
-    return Figure(what, f"{ours:.2f} {unit}", peer, f"{ours:.2f} {unit}", f"<= {most:g} {unit}", ours <= most)
+    return Figure(what, f"{ours:.2f} {unit}", peer, f"{ours:.2f} {unit}", f"<= {most:g} {unit}", bool(ours <= most))

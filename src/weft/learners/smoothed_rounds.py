@@ -13,7 +13,7 @@ import numpy as np
 from weft.batch import Batch, Floats, Ints, set_single, shares_row
 from weft.geometry.attention import attend, normalise, read_near, widen, widen_near, write_near
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, lean
 from weft.pairs import Pairs, add_table, dense, dot_rows, dot_table
 from weft.state import Plan
 
@@ -85,7 +85,7 @@ def letters(hyper: Hyper, progress: Floats) -> tuple[float, float]:
     return alpha, (1.0 + root) / T if math.isnan(hyper.C) else hyper.C
 
 
-@kernel
+@lean
 def _is_due(condition: int, margins: Floats, n: int, own: int) -> bool:
     if condition == MARGIN:
         return bool(margins[own] < 1.0)
@@ -97,7 +97,7 @@ def _is_due(condition: int, margins: Floats, n: int, own: int) -> bool:
     return False
 
 
-@kernel
+@lean
 def _end_round(hyper: Hyper, state: Smoothed) -> None:
     """Count the round; at the end of an epoch look whether attention moved, and start anew if that is wanted."""
     progress = state.progress
@@ -112,7 +112,7 @@ def _end_round(hyper: Hyper, state: Smoothed) -> None:
         state.widths[:] = 0
 
 
-@kernel
+@lean
 def _attention(hyper: Hyper, state: Smoothed, k: int, present: Ints, n: int, p: Floats) -> None:
     """The entries of the present tasks in row k, which is made for the tasks of now."""
     N = state.tasks[0]
@@ -152,7 +152,7 @@ def predict(hyper: Hyper, state: Smoothed, batch: Batch, scores: Floats) -> None
     dot_rows(state.pairs, state.weights, False, batch, 0, len(scores), scores)
 
 
-@kernel
+@lean
 def _record(batch: Batch, i: int, margin: float, C: float, alpha: float, trace: Floats) -> None:
     square = 0.0
     for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
