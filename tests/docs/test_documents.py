@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import weft
 from weft.cli.main import COMMANDS, cli
-from weft.evaluation import Bound, BudgetCost, BudgetRun, Comparison, Descent, KernelComparator, Run
+from weft.evaluation import Bound, BudgetCost, BudgetRun, Comparison, Descent, KernelComparator, LeftOut, Run
 from weft.learner import Usage
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
@@ -117,7 +117,7 @@ def test_every_public_method(owner):
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
 
 
-RESULTS = (Tally, Comparison, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound)
+RESULTS = (Tally, Comparison, LeftOut, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound)
 RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
 TOLD = ("python", "shared-loss", "regret", "budget", "budget-bounds")
 

@@ -288,6 +288,17 @@ def test_terminal_and_notebook_tables_mark_the_best(found):
     assert html.count("<tr>") == 5
 
 
+def test_a_narrow_terminal_has_fewer_columns(found):
+    wide, narrow = io.StringIO(), io.StringIO()
+    Console(file=wide, width=120).print(found)
+    Console(file=narrow, width=84).print(found)
+    assert "did not fit" not in wide.getvalue()
+    assert narrow.getvalue().splitlines()[-1].rstrip() == "Columns that did not fit: loss, macro"
+    head = next(line for line in narrow.getvalue().splitlines() if "learner" in line)
+    assert head.split() == ["learner", "error", "F1", "AUC", "worst", "task", "wins", "µs/event"]
+    assert all(f"{1e6 * row['seconds_per_event']:,.1f}" in narrow.getvalue() for row in found.rows())
+
+
 def compare_small():
     return compare(made(n=40), ["pa", ("perceptron", {"pooled": True})], shuffles=2)
 

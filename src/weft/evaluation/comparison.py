@@ -88,6 +88,7 @@ def compare(
                     future.result()
                     advance()
             except BaseException:
+                field.stop()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     of = len(stream) * len(orders)
@@ -147,10 +148,15 @@ class _Field:
             clock.stop()
             if not self.leave_out:
                 raise
-            self.refusals.setdefault(which, reason(entry.label, error))
+            self.refusals.setdefault(which, reason(entry, error))
             return
         if found is not None:
             self.runs[which, order] = found
+
+    def stop(self) -> None:
+        """End all runs at their next piece."""
+        for clock in self.clocks:
+            clock.stop()
 
     def left_out(self, of: int) -> dict[str, LeftOut]:
         """Who did not come to the end, and why."""

@@ -108,11 +108,12 @@ def named(label: str, error: ValueError) -> ValueError:
     return ValueError(str(error) if str(error).startswith(f"{label}:") else f"{label}: {error}")
 
 
-def reason(label: str, error: BaseException) -> str:
-    """The sentence of an error without the label, or words for one that has none."""
+def reason(entry: Entry, error: BaseException) -> str:
+    """The sentence of an error without the learner's name before it, or words for one that has none."""
     if isinstance(error, MemoryError):
         return "not enough memory"
-    return str(error).removeprefix(f"{label}: ")
+    name = entry.learner.name
+    return str(error).removeprefix(f"{entry.label}: ").removeprefix(f"{name}: ").removeprefix(f"{name} ")
 
 
 def kind_of(stream: Stream) -> Target:
@@ -140,7 +141,7 @@ def prepare(
         except (ValueError, MemoryError) as error:
             if not leave_out:
                 raise
-            left_out[entry.label] = LeftOut(entry.label, reason(entry.label, error), 0, 0)
+            left_out[entry.label] = LeftOut(entry.label, reason(entry, error), 0, 0)
         advance()
     if with_auc and target != "binary":
         raise ValueError(f"auc needs learners that classify; {lead.label} {KINDS[target]}")

@@ -12,6 +12,7 @@ from weft.learner import Target
 from weft.names import Name
 
 _NAMES = {"macro_error": "macro", "f1": "F1", "rmse": "RMSE", "auc": "AUC"}
+_SPARE = ("loss", "macro_error", "rmse", "f1")  # in a narrow terminal, the first to go first
 _HIGH_IS_GOOD = ("f1", "auc")
 
 
@@ -189,7 +190,8 @@ class Comparison:
         return tables.as_text(self._title, *self._cells(), self._foot)
 
     def __rich__(self) -> Any:
-        return tables.as_rich(self._title, *self._cells(), self._foot)
+        spare = [_NAMES.get(metric, metric) for metric in _SPARE]
+        return tables.Fitting(self._title, *self._cells(), self._foot, spare)
 
     def _repr_html_(self) -> str:
         return tables.as_html(self._title, *self._cells(), self._foot)
