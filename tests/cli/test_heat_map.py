@@ -8,7 +8,7 @@ import pytest
 
 from weft.cli.colour_scale import scale_of
 from weft.cli.heat_map import MOST_DRAWN, draw
-from weft.cli.relations import Relations, arranged
+from weft.cli.relations import Relations, arranged, fence_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -16,7 +16,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 def made(values, apart=None, names=None):
     values = np.asarray(values, float)
     names = names or [f"task {i}" for i in range(len(values))]
-    return Relations("osmtl-e", [[name] for name in names], values, apart, "length of the personal part")
+    fence = np.inf if apart is None else fence_of(apart)
+    return Relations("osmtl-e", [[name] for name in names], values, apart, "length of the personal part", fence)
 
 
 def cosines(n, seed=0):
@@ -32,7 +33,8 @@ class Picture:
         self.text = draw(relations)
         self.root = ElementTree.fromstring(self.text)
         self.groups = {group.get("class"): group for group in self.root.iter(f"{SVG}g") if group.get("class")}
-        self.cells = [rect for rect in self.groups["cells"].iter(f"{SVG}rect") if rect.get("class") != "frame"]
+        cells = self.groups["cells"].iter(f"{SVG}rect") if "cells" in self.groups else ()
+        self.cells = [rect for rect in cells if rect.get("class") != "frame"]
         self.labels = [tip_and_text(text) for text in self.groups["names"].iter(f"{SVG}text")]
 
     @property
@@ -203,3 +205,16 @@ def test_light_and_dark_pages():
 def test_equal_relations_give_equal_bytes():
     relations = made(cosines(40), np.arange(40.0))
     assert draw(relations) == draw(made(cosines(40), np.arange(40.0)))
+
+
+def test_bars_alone():
+    apart = np.array([1.0, 7.0, 1.5, 1.2, 1.1])
+    relations = made(np.zeros((0, 0)), apart, list("abcd<"))._replace(learner="coml", note="no task & another")
+    found = Picture(relations)
+    assert [text for _, text in found.labels] == ["b", "c", "d", "<", "a"]
+    assert (found.cells, "legend" in found.groups) == ([], False)
+    assert found.root.find(f"{SVG}title").text == "How 5 tasks stand apart: coml"
+    assert "no task & another" in " ".join(found.root.itertext())
+    bars = list(found.groups["bars"].iter(f"{SVG}rect"))
+    assert [bar.get("class") for bar in bars] == ["far", "bar", "bar", "bar", "bar"]
+    assert [tip(bar) for bar in bars] == ["b: 7", "c: 1.5", "d: 1.2", "<: 1.1", "a: 1"]

@@ -9,13 +9,14 @@ from rich.console import Console
 import weft
 from weft.cli.blocks import print_relations
 from weft.cli.colour_scale import Scale, scale_of
-from weft.cli.relations import Relations, arranged, read_relations, similarity, stands_apart
+from weft.cli.relations import Relations, arranged, fence_of, read_relations, similarity
 
 
 def made(values, apart=None, names=None):
     values = np.asarray(values, float)
     names = names or [f"t{i}" for i in range(len(values))]
-    return Relations("test", [[name] for name in names], values, apart, "length" if apart is not None else "")
+    fence = np.inf if apart is None else fence_of(apart)
+    return Relations("test", [[name] for name in names], values, apart, "length" if apart is not None else "", fence)
 
 
 def blocks_of(label, inside=0.8, outside=0.1):
@@ -106,8 +107,11 @@ def test_single_tasks_among_clusters_keep_their_diagonal():
 
 
 def test_who_stands_apart():
-    assert stands_apart(np.array([1.0, 1.1, 0.9, 1.0, 5.0, np.nan])) == [False] * 4 + [True, False]
-    assert stands_apart(np.array([1.0, 1.0, 9.0])) == [False] * 3  # too few to tell
+    apart = np.array([1.0, 1.1, 0.9, 1.0, 5.0, np.nan])
+    assert made(np.eye(6), apart).far == [False] * 4 + [True, False]
+    assert made(np.eye(6), apart).fence == pytest.approx(1.1 + 1.5 * 0.1)
+    assert made(np.eye(3), np.array([1.0, 1.0, 9.0])).far == [False] * 3  # too few to tell
+    assert made(np.eye(3)).far == [False] * 3
 
 
 # --- of models ---
@@ -128,6 +132,36 @@ def test_personal_parts_come_before_distances(monkeypatch):
     monkeypatch.setattr(type(model.learner), "outliers", lambda *_: [3.0, 4.0], raising=False)
     found = read_relations(model)
     assert (found.apart.tolist(), found.measure) == ([3.0, 4.0], "length of the personal part")
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """A learner with personal parts and without relations."""
+    cls = type(weft.Model("pa").learner)
+
+    def none(*_):
+        raise ValueError("no task is related to another")
+
+    monkeypatch.setattr(cls, "relations", none)
+    monkeypatch.setattr(cls, "outliers", lambda _, state, tasks, features: np.arange(tasks) % 7.0, raising=False)
+
+
+def test_personal_parts_alone(alone):
+    relations = read_relations(weft.Model("pa", tasks=30))
+    assert not relations.has_matrix
+    found = arranged(relations, 30)
+    assert found.apart.tolist() == sorted(relations.apart.tolist(), reverse=True)
+    assert found.names[:2] == ["6", "13"]
+    assert found.note == "no task is related to another"
+    assert arranged(relations, 5).note == "the 5 of 30 tasks that stand farthest apart; no task is related to another"
+    lines = printed(relations)
+    assert lines[:4] == [
+        "How far tasks stand apart",
+        "the 20 of 30 tasks that stand farthest apart; no task is related to another",
+        "length of the personal part",
+        " 6   ************ 6",
+    ]
+    assert len(lines) == 23
 
 
 def test_learners_without_bars():

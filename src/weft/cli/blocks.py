@@ -8,7 +8,7 @@ from rich.text import Text
 
 from weft.cli.colour_scale import GREY, Scale, scale_of
 from weft.cli.heat_map import figure
-from weft.cli.relations import Relations, arranged, stands_apart
+from weft.cli.relations import Relations, arranged
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 WIDEST_NAME = 20
 BARS, FIGURE = 12, 8
 MOST_COLUMNS = 99
+MOST_LONERS = 20
 
 
 def print_relations(screen: "Console", relations: Relations) -> None:
     """As many tasks as fit in the width, else that many clusters of them."""
+    if not relations.has_matrix:
+        for line in _loners(arranged(relations, MOST_LONERS)):
+            screen.print(line, soft_wrap=True)
+        return
     beside = BARS + FIGURE + 2 if relations.apart is not None else 0
     longest = max(Text(name).cell_len for name in relations.names)
     room = screen.width - 4 - beside
@@ -32,21 +37,34 @@ def print_relations(screen: "Console", relations: Relations) -> None:
         screen.print(line, soft_wrap=True)
 
 
-def _lines(drawn: Relations, scale: Scale, in_colour: bool) -> list[Text]:
-    n = len(drawn.members)
+def _loners(drawn: Relations) -> list[Text]:
+    """Bars alone, the longest first."""
+    names = _names(drawn)
+    head = [Text("How far tasks stand apart", style="bold"), Text(drawn.note), Text(drawn.measure)]
+    return head + [Text(" ").append_text(name).append_text(bar) for name, bar in zip(names, _bars(drawn), strict=True)]
+
+
+def _names(drawn: Relations) -> list[Text]:
+    """Cut and padded to one width."""
     names = [Text(_printable(name)) for name in drawn.names]
     for name in names:
         name.truncate(WIDEST_NAME, overflow="ellipsis")
     width = max(name.cell_len for name in names)
+    for name in names:
+        name.pad_right(width - name.cell_len)
+    return names
+
+
+def _lines(drawn: Relations, scale: Scale, in_colour: bool) -> list[Text]:
+    n, names = len(drawn.members), _names(drawn)
     lines = [Text("How tasks are related", style="bold"), *([Text(drawn.note)] if drawn.note else [])]
-    indent = " " * (width + 4)
+    indent = " " * (names[0].cell_len + 4)
     if n > 9:
         lines.append(Text(indent + "".join(f"{i // 10:2d}" if i % 10 == 0 else "  " for i in range(1, n + 1))))
     head = indent + "".join(f"{i % 10:2d}" for i in range(1, n + 1))
     lines.append(Text(head + (f"  {drawn.measure}" if drawn.apart is not None else "")))
     bars = _bars(drawn)
     for i, name in enumerate(names):
-        name.pad_right(width - name.cell_len)
         line = Text(f"{i + 1:2d} ").append_text(name).append(" ")
         for j, value in enumerate(drawn.values[i].tolist()):
             line.append_text(_cell(value, i == j and drawn.is_single[i], scale, in_colour))
@@ -68,7 +86,7 @@ def _bars(drawn: Relations) -> list[Text]:
         return [Text()] * len(drawn.members)
     longest = float(np.max(drawn.apart[np.isfinite(drawn.apart)], initial=0.0)) or 1.0
     found = []
-    for value, is_far in zip(drawn.apart.tolist(), stands_apart(drawn.apart), strict=True):
+    for value, is_far in zip(drawn.apart.tolist(), drawn.far, strict=True):
         length = round(BARS * value / longest) if math.isfinite(value) else 0
         words = f"{value:.3g}" if math.isfinite(value) else "-"
         found.append(Text(f"  {'*' * length} {words}{' !' if is_far else ''}", style="bold" if is_far else ""))

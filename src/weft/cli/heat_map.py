@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.cli.colour_scale import GREY, Scale, scale_of
 from weft.cli.options import show_name
-from weft.cli.relations import Relations, arranged, stands_apart
+from weft.cli.relations import Relations, arranged
 
 MOST_DRAWN = 200
 """So many tasks are drawn one by one, more as that many clusters."""
@@ -32,23 +32,25 @@ text { font-family: system-ui, sans-serif; font-size: 12px; fill: #59636e; }
 def draw(relations: Relations) -> str:
     """The picture: the same relations give the same text."""
     drawn = arranged(relations, MOST_DRAWN)
-    n, scale = len(drawn.members), scale_of(drawn.between)
+    n, scale = len(drawn.members), scale_of(drawn.between) if drawn.has_matrix else None
     cell = int(np.clip(560 // n, 9, 26))
     names = [_cut(name) for name in drawn.names]
     letters = min(12, cell - 1)
     side = math.ceil(max(map(_columns, names)) * letters * 0.62) + 12
-    left, top, size = side, side + (62 if drawn.note else 44), n * cell
-    right = left + size + (BARS + 90 if drawn.apart is not None else 0)
-    title = f"How {relations.tasks:,} tasks are related: {relations.learner}"
+    left, top = side, (side if scale else 26) + (62 if drawn.note else 44)
+    across, down = n * cell if scale else 0, n * cell
+    what = "are related" if scale else "stand apart"
+    title = f"How {relations.tasks:,} tasks {what}: {relations.learner}"
+    right = left + across + (BARS + 90 if drawn.apart is not None else 0)
     width = max(right + 24, left + LEGEND + 190, 8 * len(title) + 40, 6.5 * len(drawn.note) + 40)
-    height = top + size + 84
+    height = top + down + 84
     parts = [
         f'<text class="title" x="16" y="26">{escape(title)}</text>',
-        f'<text x="16" y="46">{escape(drawn.note)}</text>' if drawn.note else "",
+        f'<text x="16" y="46">{escape(_clean(drawn.note))}</text>' if drawn.note else "",
         _names(drawn, names, left, top, cell, letters),
-        _cells(drawn, scale, left, top, cell),
-        _bars(drawn, left + size + 20, top, cell, letters),
-        _legend(drawn, scale, left, top + size + 24),
+        _cells(drawn, scale, left, top, cell) if scale else "",
+        _bars(drawn, left + across + (20 if scale else 0), top, cell, letters),
+        _legend(drawn, scale, left, top + down + 24) if scale else "",
     ]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" role="img"'
     head += f' viewBox="0 0 {width:.0f} {height}"><title>{escape(title)}</title><style>{STYLE}</style>'
@@ -68,17 +70,18 @@ def figure(value: float) -> str:
 
 
 def _names(drawn: Relations, names: list[str], left: int, top: int, cell: int, letters: int) -> str:
-    """At the left of the rows, and upright over the columns."""
+    """At the left of the rows, and upright over the columns if there are any."""
     out = [f'<g class="names" style="font-size: {letters}px">']
     style = f'style="font-size: {letters}px"'
-    far = [False] * len(names) if drawn.apart is None else stands_apart(drawn.apart)
+    far = drawn.far
     for at, name in enumerate(names):
         middle = cell * at + 0.5 * cell + 0.36 * letters
         tip = f"<title>{escape(_clean(_members(drawn, at)))}</title>{escape(name)}</text>"
         kind = ' class="far"' if far[at] else ""
         out.append(f'<text{kind} {style} x="{left - 6}" y="{top + middle:.1f}" text-anchor="end">{tip}')
-        place = f"translate({left + middle:.1f} {top - 6}) rotate(-90)"
-        out.append(f'<text{kind} {style} transform="{place}">{tip}')
+        if drawn.has_matrix:
+            place = f"translate({left + middle:.1f} {top - 6}) rotate(-90)"
+            out.append(f'<text{kind} {style} transform="{place}">{tip}')
     return "\n".join([*out, "</g>"])
 
 
@@ -103,7 +106,7 @@ def _bars(drawn: Relations, left: int, top: int, cell: int, letters: int) -> str
     """One per line, in the order of the lines; far ones in another colour."""
     if drawn.apart is None:
         return ""
-    far, style = stands_apart(drawn.apart), f'style="font-size: {letters}px"'
+    far, style = drawn.far, f'style="font-size: {letters}px"'
     longest = float(np.max(drawn.apart[np.isfinite(drawn.apart)], initial=0.0)) or 1.0
     out = [f'<g class="bars" transform="translate({left} {top})"><text y="-8">{escape(drawn.measure)}</text>']
     for at, value in enumerate(drawn.apart.tolist()):

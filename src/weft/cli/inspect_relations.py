@@ -47,7 +47,7 @@ def summary_of(model: "Model") -> dict[str, Any]:
 
 def matrix_of(model: "Model") -> dict[str, Any]:
     """The whole matrix, related tasks side by side; nothing where there is none: the summary says why."""
-    from weft.cli.relations import arranged, read_relations, stands_apart
+    from weft.cli.relations import arranged, read_relations
 
     try:
         found = arranged(read_relations(model), len(model.tasks))
@@ -56,9 +56,9 @@ def matrix_of(model: "Model") -> dict[str, Any]:
     order = [tasks[0] for tasks in found.members]
     apart = None
     if found.apart is not None:
-        far = [task for task, is_far in zip(order, stands_apart(found.apart), strict=True) if is_far]
+        far = [task for task, is_far in zip(order, found.far, strict=True) if is_far]
         apart = {"measure": found.measure, "values": found.apart.tolist(), "stand_apart": far}
-    return {"order": order, "matrix": found.values.tolist(), "apart": apart}
+    return {"order": order, "matrix": found.values.tolist() if found.has_matrix else None, "apart": apart}
 
 
 def print_matrix(model: "Model") -> None:
@@ -90,12 +90,14 @@ def plot_relations(model: "Model", plot: str) -> None:
     from weft.cli.relations import read_relations
     from weft.store.files import write_atomic
 
-    picture = draw(read_relations(model)).encode()
+    found = read_relations(model)
+    picture = draw(found).encode()
     try:
         write_atomic(plot, picture)
     except FileNotFoundError:
         raise  # a sentence already
     except OSError as error:
         raise ValueError(f"cannot write {plot}: {error.strerror}; choose another place for the picture") from None
-    gathered = f", in {MOST_DRAWN} clusters" if len(model.tasks) > MOST_DRAWN else ""
-    click.echo(f"weft: drew the relations of {plural(len(model.tasks), 'task')}{gathered} into {plot}", err=True)
+    what = "relations" if found.has_matrix else "personal parts"
+    gathered = f", in {MOST_DRAWN} clusters" if found.has_matrix and found.tasks > MOST_DRAWN else ""
+    click.echo(f"weft: drew the {what} of {plural(found.tasks, 'task')}{gathered} into {plot}", err=True)

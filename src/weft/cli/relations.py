@@ -6,6 +6,7 @@ symmetric. So the distance is made of the mean of both directions, divided by th
 turns a covariance into a correlation). What is drawn are the relations as they are.
 """
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,14 +37,17 @@ class Relations(NamedTuple):
 
     `members` are the tasks of every line, the first of them stands for it. `values[i, i]` is a task with itself, or the
     mean over the pairs within a cluster. `apart` has a number per line, if the learner knows who goes its own way, and
-    `measure` says what that is.
+    `measure` says what that is; above `fence` a task stands apart. A learner may know that alone: then there are no
+    `values`, and the `note` says why.
     """
 
     learner: str
     members: list[list[Name]]
     values: Array
-    apart: Floats | None
-    measure: str
+    apart: Floats | None = None
+    measure: str = ""
+    fence: float = math.inf
+    note: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -67,12 +71,14 @@ class Relations(NamedTuple):
         return np.asarray(self.values[~own])
 
     @property
-    def note(self) -> str:
-        """What the lines are, if they are not tasks; and what there is to see, if it is nothing but one colour."""
-        if not all(self.is_single):
-            return f"{self.tasks:,} tasks in {len(self.members):,} clusters; a cell is the mean over its pairs of tasks"
-        between = self.between
-        return f"all pairs of tasks are related alike: {between[0]:.4g}" if np.allclose(between, between[0]) else ""
+    def has_matrix(self) -> bool:
+        """Whether there are relations, and not only who goes its own way."""
+        return len(self.values) > 0
+
+    @property
+    def far(self) -> list[bool]:
+        """Which lines stand apart."""
+        return [False] * len(self.members) if self.apart is None else [bool(x > self.fence) for x in self.apart]
 
 
 def read_relations(model: "Model") -> Relations:
@@ -82,14 +88,18 @@ def read_relations(model: "Model") -> Relations:
         raise ValueError(f"there are no relations to draw: the model knows {'one task' if n else 'no tasks yet'}")
     if n * n > LARGEST_MATRIX:
         raise ValueError(f"the relations of {n:,} tasks are too many to draw; at most {int(LARGEST_MATRIX**0.5):,} are")
+    apart, measure = _apart(model)
+    note, values = "", np.zeros((0, 0))
     try:
         values = np.array(model.relations(), np.float64)
+        if not np.any(values[~np.eye(n, dtype=bool)]):
+            raise ValueError(f"with {name} an event moves its own task's weights only")
     except ValueError as error:
-        raise ValueError(f"there are no relations to draw: {error}") from None
-    if not np.any(values[~np.eye(n, dtype=bool)]):
-        raise ValueError(f"there are no relations to draw: with {name} an event moves its own task's weights only")
-    apart, measure = _apart(model)
-    return Relations(name, [[task] for task in model.tasks], values, apart, measure)
+        if not hasattr(model.learner, "outliers"):
+            raise ValueError(f"there are no relations to draw: {error}") from None
+        note, values = str(error), np.zeros((0, 0))
+    fence = math.inf if apart is None else fence_of(apart)
+    return Relations(name, [[task] for task in model.tasks], values, apart, measure, fence, note)
 
 
 def _apart(model: "Model") -> tuple[Floats | None, str]:
@@ -102,13 +112,13 @@ def _apart(model: "Model") -> tuple[Floats | None, str]:
     return None, ""
 
 
-def stands_apart(values: Floats) -> list[bool]:
-    """Which of them are far above the rest."""
+def fence_of(values: Floats) -> float:
+    """Above this a number is far above the rest; infinity if there are too few to tell."""
     known = values[np.isfinite(values)]
     if len(known) < LEAST_FENCED:
-        return [False] * len(values)
+        return math.inf
     first, third = np.quantile(known, [0.25, 0.75])
-    return [bool(value > third + FENCE * (third - first)) for value in values]
+    return float(third + FENCE * (third - first))
 
 
 def similarity(values: Array) -> Array:
@@ -120,19 +130,29 @@ def similarity(values: Array) -> Array:
 
 
 def arranged(relations: Relations, most: int) -> Relations:
-    """Related tasks side by side; more than `most` tasks as that many clusters."""
+    """Related tasks side by side, more than `most` as that many clusters; without relations the farthest first."""
+    if not relations.has_matrix:
+        return _farthest(relations, most)
     alike = similarity(relations.values)
     if len(alike) > most:
         label = _cut(_tree(alike, False), len(alike), most)
         relations, alike = _gathered(relations, alike, label)
-    order = _order(alike)
-    return Relations(
-        relations.learner,
-        [relations.members[i] for i in order],
-        relations.values[np.ix_(order, order)],
-        None if relations.apart is None else relations.apart[order],
-        relations.measure,
-    )
+    elif np.allclose(relations.between, relations.between[0]):
+        relations = relations._replace(note=f"all pairs of tasks are related alike: {relations.between[0]:.4g}")
+    return _taken(relations, _order(alike))
+
+
+def _farthest(relations: Relations, most: int) -> Relations:
+    n, apart = len(relations.members), np.asarray(relations.apart)
+    order = np.argsort(-np.where(np.isfinite(apart), apart, -math.inf), kind="stable")[:most].tolist()
+    more = f"the {most:,} of {n:,} tasks that stand farthest apart; " if n > most else ""
+    return _taken(relations._replace(note=more + relations.note), order)
+
+
+def _taken(relations: Relations, order: list[int]) -> Relations:
+    values = relations.values[np.ix_(order, order)] if relations.has_matrix else relations.values
+    apart = None if relations.apart is None else relations.apart[order]
+    return relations._replace(members=[relations.members[i] for i in order], values=values, apart=apart)
 
 
 def _order(alike: Array) -> list[int]:
@@ -175,7 +195,8 @@ def _gathered(relations: Relations, alike: Array, label: Ints) -> tuple[Relation
         members.append([relations.members[i][0] for i in own.tolist()])
     values = _means(relations.values, label, sizes)
     apart = None if relations.apart is None else _known_means(relations.apart, label, len(sizes))
-    gathered = Relations(relations.learner, members, values, apart, relations.measure)
+    note = f"{len(label):,} tasks in {len(sizes):,} clusters; a cell is the mean over its pairs of tasks"
+    gathered = relations._replace(members=members, values=values, apart=apart, note=note)
     return gathered, _means(alike, label, sizes)
 
 
