@@ -98,6 +98,13 @@ def test_pieces_follow_the_speed(seconds):
     assert sizes == [16, 32, 64, 128, 60]
 
 
+def test_rows_of_pieces_are_not_copied_and_sorted_again(monkeypatch):
+    rows = [{"free": 1.0, "offer": float(i)} for i in range(50)]
+    stream = weft.Stream(rows, [1, -1] * 25, ["a", "b"] * 25)
+    monkeypatch.setattr("weft.vocabulary.tidy", lambda rows: pytest.fail("sorted again"))
+    assert compare(stream, ["pa"], shuffles=2, time_limit=60).learners == ["pa"]
+
+
 def test_a_learner_that_refuses_the_data_is_left_out():
     graph = [("task 0", "task 1")]
     learners = {"own": "pa", "number": ("pa", {"loss": "epsilon-insensitive"}), "tied": ("mt-ogd", {"graph": graph})}
