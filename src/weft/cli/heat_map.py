@@ -43,7 +43,7 @@ def draw(relations: Relations) -> str:
     title = f"How {relations.tasks:,} tasks {what}: {relations.learner}"
     right = left + across + (BARS + 90 if drawn.apart is not None else 0)
     width = max(right + 24, left + LEGEND + 190, 8 * len(title) + 40, 6.5 * len(drawn.note) + 40)
-    height = top + down + 84
+    height = top + down + (84 if scale else 40)
     parts = [
         f'<text class="title" x="16" y="26">{escape(title)}</text>',
         f'<text x="16" y="46">{escape(_clean(drawn.note))}</text>' if drawn.note else "",
