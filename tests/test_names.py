@@ -24,6 +24,16 @@ def test_slots_in_order_of_appearance():
     assert names.known(["bob", "eve", 3]).tolist() == [3, -1, 1]
 
 
+def test_pieces_of_one_stream_keep_their_slots():
+    names = Names()
+    for piece in (["ann", "bob"], ["ann", "bob"], ["ann"], ["ann", "bob", "eve"]):
+        assert located(names, piece) is None
+    assert names.known(["ann", "bob"]) is None
+    assert names.known([]) is None
+    assert located(names, ["bob", "ann"]).tolist() == [1, 0]
+    assert names.known(["ann", "joe"]).tolist() == [0, -1]
+
+
 def test_locating_adds_nothing():
     names = Names(["ann"])
     names.locate(["bob"])

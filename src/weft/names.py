@@ -108,7 +108,7 @@ class Names:
         slots = self._known(names)
         unknown = np.flatnonzero(slots < 0)
         slots[unknown] = len(self) + np.arange(len(unknown))
-        return slots, Addition([names[at] for at in unknown.tolist()], self.columns)
+        return _or_none(slots), Addition([names[at] for at in unknown.tolist()], self.columns)
 
     def known(self, names: Sequence[Name] | int) -> Ints | None:
         """Slots for `names`, -1 where unknown; None where every name is its own slot."""
@@ -117,7 +117,7 @@ class Names:
                 columns = np.arange(names)
                 return None if names <= self.columns else np.where(columns < self.columns, columns, -1)
             names = range(names)
-        return self._known(names)
+        return _or_none(self._known(names))
 
     def _known(self, names: Sequence[Name]) -> Ints:
         if names == self._asked:  # a stream that comes again: comparing is ten times faster than looking up
@@ -138,6 +138,11 @@ class Names:
     def after(self, addition: "Addition") -> int:
         """How many names there would be."""
         return max(self.columns, addition.columns) + len(self._later) + len(addition.names)
+
+
+def _or_none(slots: Ints) -> Ints | None:
+    """None where every name is its own slot: pieces of one stream, whose rows then need not be copied and sorted."""
+    return None if np.array_equal(slots, np.arange(len(slots))) else slots
 
 
 class Addition:

@@ -2,24 +2,28 @@
 
 import json
 
-LEARNERS = ["--learner", "pa", "--learner", "pa:C=0.1,pooled=true", "--shuffles", "2"]
+import pytest
+
+from weft.learners.catalogue import LEARNERS, PLACES
+
+THREE = ["--learner", "pa", "--learner", "pa:C=0.1,pooled=true", "--shuffles", "2"]
 
 
 def test_the_table(weft_command, events):
-    text = weft_command("compare", events, *LEARNERS).stdout
+    text = weft_command("compare", events, *THREE).stdout
     assert "pa" in text
     assert "error" in text
 
 
 def test_json(weft_command, events):
-    result = weft_command("compare", events, *LEARNERS, "--json")
+    result = weft_command("compare", events, *THREE, "--json")
     data = json.loads(result.stdout)
     assert "pa:C=0.1,pooled=true" in json.dumps(data)
 
 
 def test_the_seed_decides(weft_command, events):
     def errors(seed):
-        data = json.loads(weft_command("compare", events, *LEARNERS, "--json", "--seed", seed).stdout)
+        data = json.loads(weft_command("compare", events, *THREE, "--json", "--seed", seed).stdout)
         return [row["error"] for row in data["learners"]]
 
     assert errors(3) == errors(3)
@@ -28,10 +32,9 @@ def test_the_seed_decides(weft_command, events):
 def test_bad_lines_are_skipped_on_request(weft_command, events):
     with events.open("a") as file:
         file.write("oops\n")
-    assert "line 61" in weft_command("compare", events, *LEARNERS, code=2).stderr
+    assert "line 61" in weft_command("compare", events, *THREE, code=2).stderr
     assert (
-        "skipped 1 line; the first is line 61"
-        in weft_command("compare", events, *LEARNERS, "--on-error", "skip").stderr
+        "skipped 1 line; the first is line 61" in weft_command("compare", events, *THREE, "--on-error", "skip").stderr
     )
 
 
@@ -40,3 +43,60 @@ def test_learners_must_be_comparable(weft_command, events):
     assert "the learner 'pa' is given twice" in error
     mixed = ["--learner", "pa", "--learner", "pa:loss=epsilon-insensitive"]
     assert "predict different things (binary, real)" in weft_command("compare", events, *mixed, code=2).stderr
+
+
+# --- all learners ---
+
+
+@pytest.fixture
+def three(monkeypatch):
+    """A short catalogue."""
+    few = {name: PLACES[name] for name in ("perceptron", "pa", "mt-ogd")}
+    monkeypatch.setattr("weft.learners.catalogue.PLACES", few)
+
+
+def test_all_takes_the_whole_catalogue(weft_command, events):
+    text = weft_command("compare", events, "--all", "--shuffles", "1").stdout
+    table, _, foot = text.partition("Left out, ")
+    for name in LEARNERS:
+        assert f"\n {name} " in table or f"\n{name} " in table or f"\n  {name}: " in foot
+    errors = [float(line.split()[1]) for line in table.splitlines() if line.split()[:1] and line.split()[0] in LEARNERS]
+    assert errors == sorted(errors)
+    assert len(errors) >= 16
+
+
+def test_given_settings_join_them(weft_command, events, three):
+    data = json.loads(
+        weft_command("compare", events, "--all", "--learner", "pa:C=0.1", "--learner", "pa", "--json").stdout
+    )
+    assert [row["learner"] for row in data["learners"]] == ["perceptron", "pa", "mt-ogd", "pa:C=0.1"]
+    assert (data["left_out"], data["time_limit"]) == ([], 60)
+    assert all(row["seconds_per_event"] > 0 for row in data["learners"])
+
+
+def test_labels_decide_who_takes_part(weft_command, three):
+    lines = [{"task": "ab"[i % 2], "x": {"one": 1, "i": i / 9}, "y": i / 9} for i in range(9)]
+    stdin = "\n".join(map(json.dumps, lines))
+    text = weft_command("compare", "-", "--all", "--shuffles", "2", stdin=stdin).stdout
+    assert "pa:loss=epsilon-insensitive" in text
+    assert "mt-ogd:loss=square" in text
+    assert "Left out, 1 of 3 learners:\n  perceptron: classifies, and the labels are numbers\n" in text
+    classes = '{"task": "a", "x": {"w": 1}, "y": 0}\n{"task": "a", "x": {"w": 2}, "y": 1}\n'
+    error = weft_command("compare", "-", "--all", stdin=classes, code=2).stderr
+    assert "row 0: label 0; classification takes -1 and +1" in error
+
+
+def test_refusals_and_the_limit_are_told(weft_command, events, three, tmp_path):
+    (tmp_path / "edges.csv").write_text("ann,bob\n")
+    tied = ["--learner", "mt-ogd:graph=edges.csv"]
+    text = weft_command("compare", events, "--all", *tied, "--shuffles", "1").stdout
+    assert "  mt-ogd:graph=edges.csv: the graph of mt-ogd does not name the task '[red]'" in text
+    assert "does not name the task" in weft_command("compare", events, *tied, "--shuffles", "1", code=2).stderr
+    error = weft_command("compare", events, "--all", "--time-limit", "1e-9", code=2).stderr
+    assert error.startswith("weft: no learner is left to compare; perceptron: stopped after ")
+    assert "by the time limit of 1e-09 s" in error
+    assert "Invalid value for '--time-limit'" in weft_command("compare", events, "--time-limit", "0", code=2).stderr
+
+
+def test_a_typing_error_stops_all(weft_command, events, three):
+    assert "pa has no parameter 'D'" in weft_command("compare", events, "--all", "--learner", "pa:D=1", code=2).stderr

@@ -19,7 +19,17 @@ from click.testing import CliRunner
 
 import weft
 from weft.cli.main import COMMANDS, cli
-from weft.evaluation import Bound, BudgetCost, BudgetRun, Comparison, Descent, KernelComparator, Run, SmoothedRun
+from weft.evaluation import (
+    Bound,
+    BudgetCost,
+    BudgetRun,
+    Comparison,
+    Descent,
+    KernelComparator,
+    LeftOut,
+    Run,
+    SmoothedRun,
+)
 from weft.learner import Usage
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
@@ -117,7 +127,7 @@ def test_every_public_method(owner):
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
 
 
-RESULTS = (Tally, Comparison, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound, SmoothedRun)
+RESULTS = (Tally, Comparison, LeftOut, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound, SmoothedRun)
 RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
 TOLD = ("python", "shared-loss", "regret", "budget", "budget-bounds", "smoothed")
 

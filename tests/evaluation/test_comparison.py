@@ -39,7 +39,7 @@ def by_hand(stream, learner, seeds):
 def without_seconds(found):
     data = found.as_json()
     for row in data["learners"]:
-        del row["seconds"]
+        del row["seconds"], row["seconds_per_event"]
     return data
 
 
@@ -71,6 +71,7 @@ def test_figures_are_those_of_runs_done_by_hand(stream, found):
             assert row[name] == pytest.approx(np.mean(runs), abs=1e-12)
             assert row[f"{name}_se"] == pytest.approx(np.std(runs, ddof=1) / np.sqrt(5), abs=1e-12)
         assert row["seconds"] > 0
+        assert row["seconds_per_event"] == row["seconds"] / len(stream)
 
 
 def test_per_task_winners_and_worst_tasks(stream, found):
@@ -262,12 +263,15 @@ def test_text_lines_up(found):
         "worst",
         "task",
         "wins",
-        "seconds",
+        "µs/event",
     ]
     assert len(lines) == 4
     assert len({len(line) for line in [head, *lines]}) == 1
-    assert lines[2].startswith("pa ")
-    assert f"{found.rows()[2]['error']:.4f} ±{found.rows()[2]['error_se']:.4f}" in lines[2]
+    rows = sorted(found.rows(), key=lambda row: row["error"])
+    for row, line in zip(rows, lines, strict=True):  # the lowest error first
+        assert line.startswith(f"{row['learner']} ")
+        assert f"{row['error']:.4f} ±{row['error_se']:.4f}" in line
+        assert line.endswith(f" {1e6 * row['seconds_per_event']:,.1f}")
     assert repr(found) == f"Comparison(4 learners, {title}, best {found.best!r})"
 
 
@@ -282,6 +286,17 @@ def test_terminal_and_notebook_tables_mark_the_best(found):
     html = found._repr_html_()
     assert f"<b>{found.best}</b>" in html
     assert html.count("<tr>") == 5
+
+
+def test_a_narrow_terminal_has_fewer_columns(found):
+    wide, narrow = io.StringIO(), io.StringIO()
+    Console(file=wide, width=120).print(found)
+    Console(file=narrow, width=84).print(found)
+    assert "did not fit" not in wide.getvalue()
+    assert narrow.getvalue().splitlines()[-1].rstrip() == "Columns that did not fit: loss, macro"
+    head = next(line for line in narrow.getvalue().splitlines() if "learner" in line)
+    assert head.split() == ["learner", "error", "F1", "AUC", "worst", "task", "wins", "µs/event"]
+    assert all(f"{1e6 * row['seconds_per_event']:,.1f}" in narrow.getvalue() for row in found.rows())
 
 
 def compare_small():

@@ -9,11 +9,14 @@ from weft.cli.options import example, file_options, json_option, parse_learner
 from weft.cli.tables import console, plural, print_json
 
 DEFAULT_LEARNERS = ("pa", "pa:pooled=true", "implicit")
+TIME_LIMIT = 60.0
+"""Seconds that a learner has, if all are compared and nothing else is said."""
 
 
 @click.command("compare", epilog=example(
     """echo '{"task": "ann", "x": {"free": 1, "offer": 2}, "y": 1}' > events.jsonl""",
     'weft compare events.jsonl --learner pa --learner "implicit:norm=linf,C=0.5" --shuffles 3',
+    "weft compare events.jsonl --all --shuffles 1 --time-limit 5",
 ))  # fmt: skip
 @click.argument("file")
 @click.option(
@@ -22,6 +25,20 @@ DEFAULT_LEARNERS = ("pa", "pa:pooled=true", "implicit")
     multiple=True,
     metavar="NAME[:LETTER=VALUE,...]",
     help="A learner with its parameters; may be repeated.  [default: pa, pa:pooled=true, implicit]",
+)
+@click.option(
+    "--all",
+    "everyone",
+    is_flag=True,
+    help="Compare every learner of the catalogue by its defaults, and those of --learner as well; the foot of the "
+    "table says who was left out and why.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="SECONDS",
+    help="Seconds that each learner may take for all orders together; one that takes more is stopped and left out. "
+    "Compiling does not count.  [default: 60 with --all, else no limit]",
 )
 @click.option(
     "--shuffles",
@@ -36,6 +53,8 @@ DEFAULT_LEARNERS = ("pa", "pa:pooled=true", "implicit")
 def command(
     file: str,
     learners: tuple[str, ...],
+    everyone: bool,
+    time_limit: float | None,
     shuffles: int,
     seed: int,
     format_: str | None,
@@ -47,30 +66,68 @@ def command(
     """Compare learners on FILE: does sharing help on these data?
 
     Every learner learns the same events in several random orders, predicting each before it learns it. The
-    table gives the error with its standard error, the task that fares worst, and on how many tasks each
-    learner does best. No model is saved. FILE is as in weft learn, and is read whole.
+    table has the lowest error first, with its standard error, the task that fares worst, on how many tasks
+    each learner does best, and what an event costs. No model is saved. FILE is as in weft learn, and is read
+    whole.
+
+    With --all the labels decide who takes part: if all are -1 or +1, learners that classify; else learners
+    that predict numbers, those with a choice of losses by the first that does. A learner that refuses these
+    data, or takes longer than --time-limit, has no figures; the others go on.
     """
+    from weft.evaluation.comparison import compare
+
+    chosen = _given(learners if everyone else learners or DEFAULT_LEARNERS)
+    reading = (on_error, task_column, label_column)
+    if everyone:
+        stream = _whole(file, format_, "real", *reading)
+        chosen = _catalogue(stream) | chosen
+        time_limit = TIME_LIMIT if time_limit is None else time_limit
+    else:
+        stream = _whole(file, format_, _kind(chosen), *reading)
+    show = not as_json and sys.stderr.isatty()
+    comparison = compare(
+        stream, chosen, shuffles=shuffles, seed=seed, progress=show, time_limit=time_limit, leave_out=everyone
+    )
+    if as_json:
+        print_json(comparison.as_json())
+    else:
+        console().print(comparison)
+
+
+def _given(learners: tuple[str, ...]) -> dict[str, Any]:
+    """The learners as they were typed; wrong names and letters are refused."""
     from weft.learners.catalogue import build
 
     chosen: dict[str, Any] = {}
-    for text in learners or DEFAULT_LEARNERS:
+    for text in learners:
         if text in chosen:
             raise ValueError(f"the learner {text!r} is given twice; give each once")
         chosen[text] = parse_learner(text)
+        build(*chosen[text])
+    return chosen
+
+
+def _kind(chosen: dict[str, Any]) -> Any:
+    """What the learners predict, which must be one thing."""
+    from weft.learners.catalogue import build
+
     targets = {build(name, parameters).target for name, parameters in chosen.values()}
     if len(targets) > 1:
         raise ValueError(
             f"the learners predict different things ({', '.join(sorted(targets))}); compare like with like"
         )
-    stream = _whole(file, format_, targets.pop(), on_error, task_column, label_column)
+    return targets.pop()
 
-    from weft.evaluation.comparison import compare
 
-    comparison = compare(stream, chosen, shuffles=shuffles, seed=seed, progress=not as_json and sys.stderr.isatty())
-    if as_json:
-        print_json(comparison.as_json())
-    else:
-        console().print(comparison)
+def _catalogue(stream: Any) -> dict[str, Any]:
+    """All learners, as one would type them."""
+    from weft.evaluation.comparison import whole_catalogue
+    from weft.evaluation.prequential import kind_of
+
+    return {
+        ":".join([name, *(f"{letter}={value}" for letter, value in parameters.items())]): (name, parameters)
+        for name, parameters in whole_catalogue(kind_of(stream))
+    }
 
 
 def _whole(file: str, format_: str | None, target: Any, on_error: Any, task_column: str, label_column: str) -> Any:

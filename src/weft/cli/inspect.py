@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
 from weft.cli.inspect_support import budget_facts, budget_lines, kept_rows, print_kept_rows, print_shares, shares
 from weft.cli.options import example, find_task, json_option, program, show_name, show_value
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
@@ -11,36 +12,66 @@ from weft.cli.tables import console, count, new_table, number, plural, print_jso
 if TYPE_CHECKING:
     from weft.model import Model
 
-LARGEST_MATRIX = 20_000_000
-"""Matrices beyond so many entries are not made just to be looked at."""
-
 MOST_LONERS = 10
 """So many tasks are shown with their distances, unless all are asked for."""
 
 
-@click.command(
-    "inspect", epilog=example("weft demo --model demo.weft", "weft inspect demo.weft --task loner/01 --top 5")
-)
+@click.command("inspect", epilog=example(
+    "weft demo --model demo.weft",
+    "weft inspect demo.weft --task loner/01 --top 5",
+    """printf '%s\\n' 'task,y,x' 'ann,1,1' 'bob,1,1' 'eve,-1,2' > three.csv""",
+    "weft learn three.csv --model three.weft --learner mt-ogd --quiet",
+    "weft inspect three.weft --relations --plot three.svg",
+))  # fmt: skip
 @click.argument("model_path", metavar="MODEL")
 @click.option("--task", metavar="NAME", help="Show this task alone, with its heaviest features or rows.")
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many features or rows to show."
 )
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
+@click.option(
+    "--relations",
+    "with_relations",
+    is_flag=True,
+    help="Print how tasks are related, in blocks of colour, or in digits where there are no colours; with --json the "
+    "whole matrix.",
+)
+@click.option(
+    "--plot",
+    metavar="PATH.svg",
+    help="Draw how tasks are related, related tasks side by side, and who stands apart; up to 200 tasks one by one.",
+)
 @json_option
-def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_json: bool) -> None:
+def command(
+    model_path: str,
+    task: str | None,
+    top: int,
+    all_tasks: bool,
+    with_relations: bool,
+    plot: str | None,
+    as_json: bool,
+) -> None:
     """Show what MODEL holds: its learner, its tasks, how well it did and how tasks are related.
 
     Of a learner whose models have an own and a shared part it also shows how far every task is from the
     others, the loners first; of one that keeps rows on a budget, how tasks share it and what it has cost.
     With --task, the features that weigh most for that task, or its rows: a positive weight speaks for the
     label +1, a negative one for -1.
+
+    --relations and --plot show the whole matrix of relations. Dark blue cells are closely related tasks, orange
+    ones opposed, grey is a task with itself; bars tell how far each goes its own way.
     """
     from weft.model import load
 
+    if plot is not None:
+        expect_svg(plot, model_path)
     model = load(model_path)
     name = find_task(model, task) if task is not None else None
     facts = _facts(model, model_path)
+    if plot is not None:
+        plot_relations(model, plot)
+    if with_relations and as_json:
+        facts["relations"] |= matrix_of(model)
     if name is not None:
         facts["task"] = {"name": name, **model.tally[name], "weights": _heaviest(model, name, top)}
         facts["task"] |= {"rows": kept_rows(model, name, top)}
@@ -50,6 +81,8 @@ def command(model_path: str, task: str | None, top: int, all_tasks: bool, as_jso
         print_json(facts)
     else:
         _print(model, facts, name, all_tasks)
+        if with_relations:
+            print_matrix(model)
 
 
 def _facts(model: "Model", path: str) -> dict[str, Any]:
@@ -66,7 +99,7 @@ def _facts(model: "Model", path: str) -> dict[str, Any]:
             "support": _support_size(model),
         },
         "budget": budget_facts(model),
-        "relations": _relations(model),
+        "relations": summary_of(model),
         "total": model.tally.total,
     }
 
@@ -78,35 +111,6 @@ def _support_size(model: "Model") -> int | None:
         return len(model.support())
     except ValueError:
         return None  # a learner with weights keeps no rows
-
-
-def _relations(model: "Model") -> dict[str, Any]:
-    """How a step on one task moves the others, in words, with the strongest pairs if there is a choice."""
-    import numpy as np
-
-    n = len(model.tasks)
-    if n < 2:
-        return {"summary": "one task, no relations"} if n else {"summary": "no tasks yet"}
-    if n * n > LARGEST_MATRIX:
-        return {"summary": f"{count(n)} tasks: too many for a matrix of relations"}
-    try:
-        matrix = np.array(model.relations(), np.float64)
-    except ValueError as error:
-        return {"summary": str(error)}
-    others = matrix[~np.eye(n, dtype=bool)]
-    if not np.any(others):
-        return {"summary": "none: an event moves its own task's weights only"}
-    if np.all(others == others[0]) and np.all(np.diag(matrix) == others[0]):
-        return {"summary": "pooled: all tasks have the same weights"}
-    if np.allclose(others, others[0]):
-        return {"summary": f"every task moves every other by {others[0]:.4g} of its own step"}
-    first, second = np.triu_indices(n, 1)  # every pair once
-    strongest = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:5]
-    pairs = [
-        {"tasks": [model.tasks[i], model.tasks[j]], "relation": float(matrix[i, j])}
-        for i, j in zip(first[strongest].tolist(), second[strongest].tolist(), strict=True)
-    ]
-    return {"summary": f"between {others.min():.4g} and {others.max():.4g}", "strongest": pairs}
 
 
 def _distances(model: "Model") -> list[dict[str, Any]] | None:

@@ -1,6 +1,7 @@
 """Evaluation: what a learner's predictions were worth, measured before each label was used.
 
-compare, Comparison                several learners over the same random orders of one stream
+compare, Comparison, LeftOut       several learners over the same random orders of one stream
+whole_catalogue                    all there are, to compare them
 one_error, inf_error, cumulative   errors of rounds, and curves
 auc, auc_per_task                  area under the ROC curve, over all rows or within every task
 record, Run, Bound                 a run with all that the loss bounds need
@@ -23,7 +24,7 @@ best_in_hindsight, best_linear     the fixed vectors with the least loss, among 
 from weft.evaluation.bounds import Bound, Run, corollary5, corollary7, lemma1, record, theorem4, theorem6, theorem9
 from weft.evaluation.budget import BudgetCost, BudgetRun, KernelComparator, budget_cost, record_budget
 from weft.evaluation.budget_bounds import largest_radius, mtforg_theorem2, mtrbp_sharper, mtrbp_theorem1, mtrbp_tight
-from weft.evaluation.comparison import Comparison, compare
+from weft.evaluation.comparison import compare, whole_catalogue
 from weft.evaluation.descent import Descent, regret
 from weft.evaluation.descent_bounds import ftrl, hedge_inequality, theorem1, theorem1_varying
 from weft.evaluation.descent_rates import (
@@ -37,6 +38,7 @@ from weft.evaluation.descent_rates import (
 from weft.evaluation.descent_record import record_descent
 from weft.evaluation.hindsight import best_in_hindsight, best_linear
 from weft.evaluation.measures import loss_and_slope
+from weft.evaluation.results import Comparison, LeftOut
 from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
 from weft.evaluation.smoothed_bounds import SmoothedRun, osmtl_theorem1, record_smoothed
 
@@ -47,6 +49,7 @@ __all__ = [
     "Comparison",
     "Descent",
     "KernelComparator",
+    "LeftOut",
     "Run",
     "SmoothedRun",
     "auc",
@@ -86,4 +89,5 @@ __all__ = [
     "theorem4",
     "theorem6",
     "theorem9",
+    "whole_catalogue",
 ]

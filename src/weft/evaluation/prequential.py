@@ -1,13 +1,14 @@
 """One learner over one order of a stream: predict, then learn; and what is kept of it."""
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from weft.batch import Floats, Ints
+from weft.evaluation.clock import Clock, learn_within
+from weft.evaluation.results import LeftOut
 from weft.evaluation.rounds import auc
 from weft.learner import Learner, Target
 from weft.model import Model
@@ -18,6 +19,7 @@ CURVE_POINTS = 500
 """Most points of a learning curve."""
 TAKEN = ("task", "events", "winner")
 """Columns that stand beside the learners', so no learner can be called so."""
+LABELS: dict[Target, str] = {"binary": "-1 and +1", "real": "numbers", "point": "left out"}
 KINDS: dict[Target, str] = {"binary": "classifies", "real": "predicts numbers", "point": "predicts the rows"}
 
 
@@ -106,45 +108,91 @@ def named(label: str, error: ValueError) -> ValueError:
     return ValueError(str(error) if str(error).startswith(f"{label}:") else f"{label}: {error}")
 
 
-def prepare(stream: Stream, entries: list[Entry], with_auc: bool) -> Setting:
-    """Refuse what cannot be run or compared; learn one round with each, so that its kernels are compiled."""
-    target = entries[0].learner.target
+def reason(entry: Entry, error: BaseException) -> str:
+    """The sentence of an error without the learner's name before it, or words for one that has none."""
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    name = entry.learner.name
+    return str(error).removeprefix(f"{entry.label}: ").removeprefix(f"{name}: ").removeprefix(f"{name} ")
+
+
+def kind_of(stream: Stream) -> Target:
+    """What the labels of a stream are for: classes if all are -1 or +1, else numbers; rows if there are none."""
+    if not stream.has_labels:
+        return "point"
+    y = stream.y[~np.isnan(stream.y)]
+    if not stream.has_rounds and len(y) and np.all((y == 0.0) | (y == 1.0)):
+        stream.labels("binary")  # refuses 0 with the remedy: such labels are classes more often than numbers
+    is_class = (y == 1.0) | (y == -1.0) | (stream.has_rounds & (y == 0.0))
+    return "binary" if np.all(is_class) else "real"
+
+
+def prepare(
+    stream: Stream, entries: list[Entry], with_auc: bool, leave_out: bool, advance: Callable[[], None]
+) -> tuple[Setting, dict[str, LeftOut]]:
+    """Refuse or leave out what cannot be run or compared; one round with each, so that its kernels are compiled."""
+    lead = _lead(stream, entries) if leave_out else entries[0]
+    target, left_out = lead.learner.target, {}
     for entry in entries:
-        kind = entry.learner.target
-        if kind != target:
-            raise ValueError(
-                f"{entry.label} {KINDS[kind]}, {entries[0].label} {KINDS[target]}: "
-                "their errors do not compare; give learners of one kind"
-            )
         try:
-            stream.labels(kind)
-            entry.model().learn(stream.cut(0, 1))
-        except ValueError as error:
-            raise named(entry.label, error) from error
+            if leave_out and entry.learner.target != target:
+                raise ValueError(f"{KINDS[entry.learner.target]}, and the labels are {LABELS[target]}")
+            _try(stream, entry, lead)
+        except (ValueError, MemoryError) as error:
+            if not leave_out:
+                raise
+            left_out[entry.label] = LeftOut(entry.label, reason(entry, error), 0, 0)
+        advance()
     if with_auc and target != "binary":
-        raise ValueError(f"auc needs learners that classify; {entries[0].label} {KINDS[target]}")
+        raise ValueError(f"auc needs learners that classify; {lead.label} {KINDS[target]}")
     is_labelled = ~np.isnan(stream.labels(target))
     total = int(is_labelled.sum())
     if total == 0:
         raise ValueError("all labels of the stream are missing; there is nothing to compare")
     events = np.bincount(stream.task_codes[is_labelled], minlength=len(stream.task_names))
     points = np.unique(np.linspace(1, total, min(CURVE_POINTS, total)).round().astype(np.int64))
-    return Setting(stream, target, events, points, with_auc)
+    return Setting(stream, target, events, points, with_auc), left_out
+
+
+def _lead(stream: Stream, entries: list[Entry]) -> Entry:
+    """The first learner of the kind that the labels are for; the others are compared with it."""
+    target = kind_of(stream)
+    return next((entry for entry in entries if entry.learner.target == target), entries[0])
+
+
+def _try(stream: Stream, entry: Entry, lead: Entry) -> None:
+    """Raise ValueError, with the label, if the learner is of another kind or refuses the stream."""
+    kind, wanted = entry.learner.target, lead.learner.target
+    if kind != wanted:
+        raise ValueError(
+            f"{entry.label} {KINDS[kind]}, {lead.label} {KINDS[wanted]}: "
+            "their errors do not compare; give learners of one kind"
+        )
+    try:
+        stream.labels(kind)
+        if hasattr(entry.learner, "refuse"):
+            entry.learner.refuse(len(stream.task_names), stream.data.width)
+        model = entry.model()
+        for at in sorted({0, stream.n_rounds - 1}):  # a second call takes ways that the first does not
+            model.learn(stream.cut(at, at + 1))
+    except ValueError as error:
+        raise named(entry.label, error) from error
 
 
 # --- one run ---
 
 
-def run(setting: Setting, entry: Entry, seed: int | None) -> Run:
-    """One learner over one random order, or over the stream's own if there is no seed."""
+def run(setting: Setting, entry: Entry, seed: int | None, clock: Clock) -> Run | None:
+    """One learner over one random order, or over the stream's own if there is no seed; None if the clock stopped it."""
     stream = setting.stream if seed is None else setting.stream.shuffled(seed)
     model = entry.model()
-    begin = time.perf_counter()
     try:
-        scores = model.learn(stream)
+        learned = learn_within(model, stream, clock)
     except ValueError as error:
         raise named(entry.label, error) from error
-    seconds = time.perf_counter() - begin
+    if learned is None:
+        return None
+    scores, seconds = learned
     tally, is_binary = model.tally, setting.target == "binary"
     slots = [model.vocabulary.tasks.find(name) for name in setting.stream.task_names]
     sums = tally.live[slots, MISTAKES if is_binary else ABSOLUTE]

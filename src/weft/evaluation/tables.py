@@ -1,8 +1,12 @@
 """Tables of figures as plain text, for a terminal, for a notebook; the first column holds names."""
 
 import math
+from collections.abc import Iterator
 from html import escape
 from typing import Any
+
+LONGEST_NAME = 18
+"""So long a name is not folded for the sake of columns that can be spared."""
 
 Line = list[tuple[str, bool]]
 """Cells: what they say, and whether that is the best of the column."""
@@ -19,37 +23,74 @@ def figure(value: float, se: float = math.nan) -> str:
     return f"{value:.4f}" if math.isnan(se) else f"{value:.4f} ±{se:.4f}"
 
 
-def as_text(title: str, head: list[str], lines: list[Line]) -> str:
-    """Plain text, in columns."""
+def as_text(title: str, head: list[str], lines: list[Line], foot: list[str]) -> str:
+    """Plain text, in columns, with sentences at the foot."""
     table = [head, *([text for text, _ in line] for line in lines)]
     wide = [max(map(len, column)) for column in zip(*table, strict=True)]
     text = [
         "  ".join([line[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(line[1:], wide[1:], strict=True))])
         for line in table
     ]
-    return "\n".join([title, *text])
+    return "\n".join([title, *text, *foot])
 
 
-def as_rich(title: str, head: list[str], lines: list[Line]) -> Any:
-    """A rich table, the best figures in bold; a long name is folded, a figure never."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+class Fitting:
+    """A table for a terminal, the best figures in bold; a long name is folded, a figure never.
 
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(head[0], overflow="fold", min_width=min(12, max(len(line[0][0]) for line in lines)))
-    for name in head[1:]:
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in lines:
-        table.add_row(*(Text(text, style="bold" if is_best else "") for text, is_best in line))
-    return table
+    Where it is too wide, the columns `spare` go, one after the other, and a sentence says so.
+    """
+
+    def __init__(self, title: str, head: list[str], lines: list[Line], foot: list[str], spare: list[str]) -> None:
+        self.title, self.head, self.lines, self.foot, self.spare = title, head, lines, foot, spare
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        dropped: list[str] = []
+        for name in self.spare:
+            if self._width(dropped) <= options.max_width:
+                break
+            dropped += [name] * (name in self.head)
+        yield self._table(dropped)
+        if dropped:
+            yield Text(f"Columns that did not fit: {', '.join(dropped)}")
+        for sentence in self.foot:  # an indented sentence stays so in every line
+            indent = len(sentence) - len(sentence.lstrip())
+            yield Padding(Text(sentence.lstrip()), (0, 0, 0, indent), expand=False)
+
+    def _width(self, dropped: list[str]) -> int:
+        """With two columns between figures and one at either edge; a very long name may be folded."""
+        table = [self.head, *([text for text, _ in line] for line in self.lines)]
+        wide = [max(map(len, column)) for column in zip(*table, strict=True) if column[0] not in dropped]
+        return min(wide[0], LONGEST_NAME) + sum(wide[1:]) + 2 * len(wide)
+
+    def _table(self, dropped: list[str]) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=self.title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        kept = [at for at, name in enumerate(self.head) if name not in dropped]
+        for at in kept:
+            if at == 0:
+                table.add_column(
+                    self.head[0], overflow="fold", min_width=min(12, max(len(line[0][0]) for line in self.lines))
+                )
+            else:
+                table.add_column(self.head[at], justify="right", no_wrap=True)
+        for line in self.lines:
+            table.add_row(*(Text(line[at][0], style="bold" if line[at][1] else "") for at in kept))
+        return table
 
 
-def as_html(title: str, head: list[str], lines: list[Line]) -> str:
+def as_html(title: str, head: list[str], lines: list[Line], foot: list[str]) -> str:
     """An HTML table, the best figures in bold."""
     rows = ["".join(f"<th>{escape(name)}</th>" for name in head)]
     for line in lines:
         cells = (f"<b>{escape(text)}</b>" if is_best else escape(text) for text, is_best in line)
         rows.append("".join(f"<td>{cell}</td>" for cell in cells))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><caption>{escape(title)}</caption>{body}</table>"
+    below = "".join(f"<tr><td colspan={len(head)}>{escape(sentence)}</td></tr>" for sentence in foot)
+    below = f"<tfoot>{below}</tfoot>" if foot else ""
+    return f"<table><caption>{escape(title)}</caption>{body}{below}</table>"
