@@ -27,6 +27,10 @@ PLACES = {
     "mtbprj-2": "budget.Mtbprj2",
     "mtrbp": "budget.Mtrbp",
     "mtforg": "budget.Mtforg",
+    "romco-nucl": "romco.RomcoNucl",
+    "romco-logd": "romco.RomcoLogd",
+    "coml": "collaborative.Coml",
+    "cw-col": "collaborative.CwCol",
 }
 """Where every learner lies, as module and class."""
 
@@ -80,7 +84,8 @@ def catalogue() -> list[Entry]:
 
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
-     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg']
+     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg', 'romco-nucl', 'romco-logd', 'coml',
+     'cw-col']
     """
     return [
         Entry(

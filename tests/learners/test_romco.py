@@ -1,0 +1,195 @@
+"""Low rank + personal: the learner against the dense oracle, its two ways to take a step, what it says and refuses."""
+
+import numpy as np
+import pytest
+
+import weft
+from learners.robust_runs import KINDS, beside, events, weights
+from oracles.robust import Romco
+from weft.geometry import gram_prox
+from weft.geometry.proximal import group_soft, logdet_prox, nuclear_prox
+from weft.learners import romco
+
+pytestmark = pytest.mark.xdist_group("romco")
+
+NAMES = {"romco-nucl": "nucl", "romco-logd": "logd"}
+LETTERS = {
+    "defaults": {},
+    "strong": {"eta1": 0.3, "eta2": 0.2, "lam1": 0.3, "lam2": 0.4},
+    "no penalty": {"lam1": 0.0, "lam2": 0.0},
+    "tiny": {"lam1": 1e-6, "lam2": 1e-7},
+    "sqrt": {"schedule": "sqrt", "lam1": 0.1, "lam2": 0.1},
+    "geometric": {"schedule": "geometric", "kappa": 0.97, "lam1": 0.1},
+    "rho from 1": {"rho0": 1.0, "rho_only": True, "schedule": "sqrt"},
+    "always": {"always_prox": True, "lam1": 0.05, "lam2": 0.05, "eta1": 0.5, "eta2": 0.5},
+}
+
+
+@pytest.fixture(params=["whole", "pieces"])
+def way(request, monkeypatch):
+    """Steps on the whole of U, or on its pieces: small problems would never take the second way."""
+    if request.param == "pieces":
+        monkeypatch.setattr(romco, "WORTH", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("letters", LETTERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_the_oracle(name, letters, kind, way):
+    found = events(kind, rounds=90 if kind == "single" else 40)
+    model = weft.Model(name, tasks=5, features=9, **LETTERS[letters])
+    oracle = Romco(NAMES[name], 5, 9, **LETTERS[letters])
+    scores = model.learn(found.stream)
+    np.testing.assert_allclose(scores, beside(oracle, found), atol=1e-7)
+    np.testing.assert_allclose(model.weights(), weights(oracle), atol=1e-7)
+    low, personal = model.learner.parts(model.state, 5, 9)
+    np.testing.assert_allclose(low.T, oracle.U, atol=1e-7)
+    np.testing.assert_allclose(personal.T, oracle.V, atol=1e-7)
+    np.testing.assert_allclose(model.outliers(), np.linalg.norm(oracle.V, axis=0), atol=1e-7)
+    assert model.state.scalars[romco.T] == oracle.t
+    assert model.state.scalars[romco.NUCLEAR] == pytest.approx(np.linalg.norm(oracle.U, "nuc"), abs=1e-6)
+    assert np.abs(scores).max() > 0.04
+
+
+@pytest.mark.parametrize("worth", [0, 400], ids=["pieces", "both"])
+@pytest.mark.parametrize("name", NAMES)
+def test_two_thousand_steps_equal_full_singular_value_decompositions(name, worth, monkeypatch):
+    """One task a round, sparse rows, and now and then all tasks at once, so that both ways follow each other."""
+    monkeypatch.setattr(romco, "WORTH", worth)
+    rng = np.random.default_rng(3)
+    d, m, steps, eta, lam = 40, 9, 2000, 0.1, 0.01
+    prox = {"romco-nucl": nuclear_prox, "romco-logd": logdet_prox}[name]
+    truth = rng.normal(size=(d, 3)) @ rng.normal(size=(3, m))
+    present = [np.arange(m) if t % 50 == 49 else rng.integers(m, size=1) for t in range(steps)]
+    task, rounds = np.concatenate(present), np.repeat(np.arange(steps), [len(p) for p in present])
+    X = rng.normal(size=(len(task), d)) * (rng.random((len(task), d)) < 0.2)
+    y = np.where((X * truth[:, task].T).sum(axis=1) >= 0, 1.0, -1.0)
+    model = weft.Model(name, tasks=m, features=d, eta1=eta, eta2=eta, lam1=lam, lam2=lam)
+    stream, ways, scores = weft.Stream(X, y, task, rounds), [], []
+    for t in range(0, steps, 25):  # a piece ends before, or with, a round of all tasks
+        scores.append(model.learn(stream.cut(t, t + 25)))
+        ways.append(int(model.state.counts[gram_prox.LOOSE]))
+    U, V, expected = np.zeros((d, m)), np.zeros((d, m)), np.zeros(len(task))
+    for t in range(steps):
+        at = np.flatnonzero(rounds == t)
+        expected[at] = (X[at] * (U + V)[:, task[at]].T).sum(axis=1)
+        active = at[y[at] * expected[at] < 1.0]
+        if len(active):
+            U[:, task[active]] += eta * (y[active, None] * X[active]).T
+            V[:, task[active]] += eta * (y[active, None] * X[active]).T
+            U, V = prox(U, eta * lam).matrix, group_soft(V, eta * lam)
+    np.testing.assert_allclose(np.concatenate(scores), expected, atol=1e-7)
+    np.testing.assert_allclose(model.weights(), (U + V).T, atol=1e-7)
+    assert np.abs(U).max() > 0.1
+    assert set(ways) == ({1} if worth == 0 else {0, 1})
+
+
+def test_absent_tasks_are_shrunk_and_newcomers_are_zero(way):
+    model = weft.Model("romco-nucl", eta1=0.5, eta2=0.5, lam1=0.2, lam2=0.2, tasks=["ann", "bob", "eve"])
+    model.learn_one({"a": 1.0}, 1, "ann")
+    before = model.learner.parts(model.state, 3, 1)
+    model.learn_one({"b": 1.0}, 1, "bob")
+    after = model.learner.parts(model.state, 3, 2)
+    np.testing.assert_allclose(after[0][0, 0], before[0][0, 0] - 0.1)
+    np.testing.assert_allclose(after[1][0, 0], before[1][0, 0] - 0.1)
+    np.testing.assert_array_equal(model.weights()[2], 0.0)
+    assert model.predict_one({"a": 1.0, "b": 1.0}, "eve") == 0.0
+    assert model.predict_one({"a": 1.0, "b": 1.0}, "nobody") == 0.0
+
+
+def test_relations_and_rank(way):
+    rng = np.random.default_rng(4)
+    direction = rng.normal(size=12)
+    X, task = rng.normal(size=(400, 12)), rng.integers(4, size=400)
+    y = np.sign(X @ direction) * np.where(task == 3, -1, 1)  # dave wants the contrary
+    names = np.array(["ann", "bob", "eve", "dave"])[task]
+    model = weft.Model("romco-nucl", tasks=["ann", "bob", "eve", "dave", "new"], eta1=0.05, lam1=0.3)
+    model.learn(weft.Stream(X, y, names))
+    R = model.relations()
+    np.testing.assert_allclose(R, R.T)
+    np.testing.assert_array_equal(np.diag(R), 1.0)
+    assert (R[:3, :3] > 0.8).all()
+    assert (R[3, :3] < -0.8).all()
+    np.testing.assert_array_equal(R[4, :4], 0.0)
+    assert 1 <= model.learner.rank(model.state) <= 2
+    free = weft.Model("romco-nucl", lam1=0.0)
+    free.learn(weft.Stream(X, y, names))
+    assert free.learner.rank(free.state) == 4
+    assert weft.Model("romco-logd").learner.rank(weft.Model("romco-logd").state) == 0
+
+
+def test_the_parts_of_a_score(way):
+    found = events("some")
+    model = weft.Model("romco-logd", lam2=0.05, tasks=5)
+    model.learn(found.stream)
+    x = found.X[7]
+    parts = model.explain(x, 1, per_feature=True)
+    low, personal = model.learner.parts(model.state, 5, 9)
+    assert parts.shared == pytest.approx(low[1] @ x)
+    assert parts.own == pytest.approx(personal[1] @ x)
+    assert parts.own + parts.shared == pytest.approx(parts.score)
+    stranger = model.explain(x, "stranger")
+    assert (stranger.score, stranger.own, stranger.shared) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [{"eta1": 10.0, "lam1": 0.5}, {"rho0": 4.5}, {"rho0": 5.0, "rho_only": True, "schedule": "sqrt"}],
+)
+def test_a_shrinkage_that_leaps_is_remarked(letters):
+    model = weft.Model("romco-logd", **letters)
+    with pytest.warns(UserWarning, match="rho = .* is above 4"):
+        model.learn_one({"a": 1.0}, 1, "ann")
+    model.learn_one({"a": 1.0}, 1, "ann")  # once is enough
+    weft.Model("romco-nucl", **letters).learn_one({"a": 1.0}, 1, "ann")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_too_many_tasks_or_features(name):
+    model = weft.Model(name, matrix_limit=1000)
+    model.learn_one({"a": 1.0}, 1, "ann")
+    before = model.to_bytes()
+    wide = {f"f{j}": 1.0 for j in range(100)}
+    with pytest.raises(ValueError, match=r"whole tables of 1 tasks x 101 features: 1,632 bytes, more than matrix_limit"):
+        model.learn_one(wide, 1, "ann")
+    with pytest.raises(ValueError, match=r"whole tables of 11 tasks x 1 features.*raise matrix_limit"):
+        model.learn(weft.Stream([{"a": 1.0}] * 10, [1] * 10, list(range(10))))
+    assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("letter", "value"),
+    [
+        ("eta1", 0.0),
+        ("eta2", -1.0),
+        ("lam1", -1e-9),
+        ("lam2", float("inf")),
+        ("schedule", "linear"),
+        ("kappa", 0.0),
+        ("kappa", 1.1),
+        ("rho0", -1.0),
+        ("rho_only", 1),
+        ("always_prox", "yes"),
+        ("matrix_limit", 0),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_letters(name, letter, value):
+    with pytest.raises(ValueError, match=f"{name}: {letter}=.* must be"):
+        weft.Model(name, **{letter: value})
+
+
+def test_rows_longer_than_the_store(monkeypatch):
+    """A row with more numbers than X can hold goes into B at once."""
+    monkeypatch.setattr(romco, "WORTH", 0)
+    rng = np.random.default_rng(5)
+    d = romco.NONZEROS + 10
+    X = rng.normal(size=(6, d)) / np.sqrt(d)
+    X[::2, 20:] = 0.0
+    y, task = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0]), np.array([0, 1, 0, 2, 1, 0])
+    model, oracle = weft.Model("romco-nucl", lam1=0.01, tasks=3), Romco("nucl", 3, d, lam1=0.01)
+    scores = model.learn(weft.Stream(X, y, task))
+    expected = [oracle.learn_round(X[i : i + 1], y[i : i + 1], task[i : i + 1])[0] for i in range(6)]
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+    np.testing.assert_allclose(model.weights(), weights(oracle), atol=1e-12)
