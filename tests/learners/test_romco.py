@@ -9,6 +9,7 @@ from oracles.robust import Romco
 from weft.geometry import gram_prox
 from weft.geometry.proximal import group_soft, logdet_prox, nuclear_prox
 from weft.learners import romco
+from weft.store.codec import FileError, decode, encode
 
 pytestmark = pytest.mark.xdist_group("romco")
 
@@ -85,6 +86,49 @@ def test_two_thousand_steps_equal_full_singular_value_decompositions(name, worth
     assert set(ways) == ({1} if worth == 0 else {0, 1})
 
 
+@pytest.mark.parametrize("worth", [0, 60, 1 << 19], ids=["pieces", "both", "whole"])
+@pytest.mark.parametrize("kind", ["some", "single", "late"])
+def test_chunking_and_files_are_invisible(kind, worth, monkeypatch):
+    monkeypatch.setattr(romco, "WORTH", worth)
+    found = events(kind, rounds=200)
+    whole, model = weft.Model("romco-nucl", lam1=0.1), weft.Model("romco-nucl", lam1=0.1)
+    scores = whole.learn(found.stream)
+    rng, pieces, at = np.random.default_rng(6), [], 0
+    while at < 200:
+        to = min(at + int(rng.integers(1, 40)), 200)
+        pieces.append(model.learn(found.stream.cut(at, to)))
+        at = to
+        model = weft.Model.from_bytes(model.to_bytes())
+    np.testing.assert_array_equal(np.concatenate(pieces), scores)
+    assert model.to_bytes() == whole.to_bytes()
+    np.testing.assert_array_equal(whole.score(found.X, found.task), model.score(found.X, found.task))
+    assert whole.state.counts[gram_prox.LOOSE] == (worth == 0) or worth == 60
+
+
+def test_files_that_lead_outside(monkeypatch):
+    monkeypatch.setattr(romco, "WORTH", 0)
+    model = weft.Model("romco-nucl")
+    model.learn(events("some", rounds=10).stream)
+    header, arrays = decode(model.to_bytes())
+    assert arrays["state.used"][0] > 3
+    for name, at, value in [
+        ("begins", 0, 1),
+        ("begins", 2, 0),
+        ("begins", -1, 10**6),
+        ("indices", 0, 9),
+        ("indices", -1, -1),
+        ("used", 0, 10**6),
+        ("used", 1, 0),
+        ("counts", 0, 10),
+        ("counts", 1, 6),
+        ("counts", 2, 2),
+    ]:
+        other = arrays[f"state.{name}"].copy()
+        other[at] = value
+        with pytest.raises(FileError, match="state"):
+            weft.Model.from_bytes(encode(header, {**arrays, f"state.{name}": other}))
+
+
 def test_absent_tasks_are_shrunk_and_newcomers_are_zero(way):
     model = weft.Model("romco-nucl", eta1=0.5, eta2=0.5, lam1=0.2, lam2=0.2, tasks=["ann", "bob", "eve"])
     model.learn_one({"a": 1.0}, 1, "ann")
@@ -100,23 +144,28 @@ def test_absent_tasks_are_shrunk_and_newcomers_are_zero(way):
 
 def test_relations_and_rank(way):
     rng = np.random.default_rng(4)
-    direction = rng.normal(size=12)
-    X, task = rng.normal(size=(400, 12)), rng.integers(4, size=400)
-    y = np.sign(X @ direction) * np.where(task == 3, -1, 1)  # dave wants the contrary
+    X, task = rng.normal(size=(800, 12)), np.tile(np.arange(4), 200)
+    y = np.sign(X @ rng.normal(size=12)) * np.where(task == 3, -1, 1)  # dave wants the contrary
     names = np.array(["ann", "bob", "eve", "dave"])[task]
-    model = weft.Model("romco-nucl", tasks=["ann", "bob", "eve", "dave", "new"], eta1=0.05, lam1=0.3)
-    model.learn(weft.Stream(X, y, names))
+    stream = weft.Stream(X, y, names, rounds=np.arange(800) // 4)
+    model = weft.Model("romco-nucl", tasks=["ann", "bob", "eve", "dave", "new"], eta1=0.05, lam1=0.1, lam2=0.1)
+    model.learn(stream)
     R = model.relations()
     np.testing.assert_allclose(R, R.T)
     np.testing.assert_array_equal(np.diag(R), 1.0)
     assert (R[:3, :3] > 0.8).all()
     assert (R[3, :3] < -0.8).all()
     np.testing.assert_array_equal(R[4, :4], 0.0)
-    assert 1 <= model.learner.rank(model.state) <= 2
-    free = weft.Model("romco-nucl", lam1=0.0)
-    free.learn(weft.Stream(X, y, names))
-    assert free.learner.rank(free.state) == 4
-    assert weft.Model("romco-logd").learner.rank(weft.Model("romco-logd").state) == 0
+    ranks = []
+    for lam1 in (0.0, 0.8, 1e6):
+        model = weft.Model("romco-nucl", eta1=0.05, lam1=lam1)
+        model.learn(stream)
+        ranks.append(model.learner.rank(model.state))
+    assert ranks[0] == 4
+    assert 1 <= ranks[1] <= 3
+    assert ranks[2] == 0
+    blank = weft.Model("romco-logd")
+    assert blank.learner.rank(blank.state) == 0
 
 
 def test_the_parts_of_a_score(way):

@@ -20,7 +20,7 @@ Before X overflows the pieces are *folded*: B <- U, S <- I, X and C empty, G <- 
 drift of G. Where d m^2 is small, or many rows come at once, U may as well stay folded: `settle` takes the whole step on
 B. When pieces are folded depends on the rows taken alone: reading (`dots`, `column`, `matrix`) changes nothing, and the
 room behind the last feature and task that occurred has no influence on any number, so arrays may be padded with zeros
-at any time.
+at any time. BLAS adds up what lies together in another order than what has gaps: it is given copies without gaps.
 
 Invariants: G is symmetric and U'U up to rounding; a column that got no row is exactly 0, also in what `dots` returns.
 
@@ -139,8 +139,8 @@ def shrink(U: LowRank, rule: Rule) -> Spectrum:
     live, T, spectrum = _shrinkage(U, rule)
     if T is not None:
         k, m = U.used[ROWS], U.counts[TASKS]
-        U.S[:m, live] = U.S[:m, live] @ T
-        U.C[:k, live] = U.C[:k, live] @ T
+        U.S[:m, live] = U.S[:m, live].copy() @ T
+        U.C[:k, live] = U.C[:k, live].copy() @ T
         U.counts[LOOSE] = 1
     return spectrum
 
@@ -148,11 +148,11 @@ def shrink(U: LowRank, rule: Rule) -> Spectrum:
 def settle(U: LowRank, rule: Rule) -> Spectrum:
     """The same where U is B, changed or not since the last step, and stays so."""
     d, m = U.counts[FEATURES], U.counts[TASKS]
-    B = U.B[:d, :m]
+    B = U.B[:d, :m].copy()
     U.G[:m, :m] = B.T @ B
     live, T, spectrum = _shrinkage(U, rule)
     if T is not None:
-        B[:, live] = B[:, live] @ T
+        U.B[:d, live] = B[:, live] @ T
     return spectrum
 
 
@@ -162,7 +162,7 @@ def matrix(U: LowRank) -> Floats:
     if not U.counts[LOOSE]:
         return U.B.copy()
     whole = np.zeros(U.B.shape)
-    whole[:d, :m] = U.B[:d, :m] @ U.S[:m, :m]
+    whole[:d, :m] = U.B[:d, :m].copy() @ U.S[:m, :m].copy()
     for row, part in enumerate(_parts(U, k)):
         whole[U.indices[part], :m] += np.outer(U.values[part], U.C[row, :m])
     return whole
@@ -174,7 +174,7 @@ def column(U: LowRank, task: int) -> Floats:
     if not U.counts[LOOSE]:
         return U.B[:, task].copy()
     u = np.zeros(len(U.B))
-    u[:d] = U.B[:d, :m] @ U.S[:m, task]
+    u[:d] = U.B[:d, :m].copy() @ U.S[:m, task].copy()
     for row, part in enumerate(_parts(U, k)):
         u[U.indices[part]] += U.C[row, task] * U.values[part]
     return u
@@ -186,7 +186,8 @@ def fold(U: LowRank) -> None:
         d, m = U.counts[FEATURES], U.counts[TASKS]
         U.B[:] = matrix(U)
         U.S[:m, :m] = np.eye(m)
-        U.G[:m, :m] = U.B[:d, :m].T @ U.B[:d, :m]
+        B = U.B[:d, :m].copy()
+        U.G[:m, :m] = B.T @ B
         U.used[:] = 0
         U.counts[LOOSE] = 0
 

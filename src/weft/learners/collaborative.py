@@ -34,6 +34,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single, squared_norm
 from weft.geometry.losses import HINGE
+from weft.geometry.tables import margin, table_margin, table_scores
 from weft.jit import Handle, kernel
 from weft.learner import Kernels, Shares, Target
 from weft.learners.parameters import Bytes, Real, check, parameter
@@ -165,32 +166,6 @@ class CwColHyper(NamedTuple):
     mix: float
 
 
-# --- what both do ----------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _scores(u: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
-    for i in range(lo, hi):
-        r = batch.row[i]
-        scores[i] = _margin(u, batch.task[i], batch.indices, batch.values, batch.indptr[r], batch.indptr[r + 1])
-
-
-@kernel
-def _margin(u: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    s = 0.0
-    for e in range(begin, end):
-        s += values[e] * u[k, indices[e]]
-    return s
-
-
-@kernel
-def _global_margin(w: Floats, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    s = 0.0
-    for e in range(begin, end):
-        s += values[e] * w[indices[e]]
-    return s
-
-
 @kernel
 def _note(trace: Floats, i: int, s: float, y: float, n2: float) -> None:
     if trace.shape[0]:
@@ -202,7 +177,7 @@ def _note(trace: Floats, i: int, s: float, y: float, n2: float) -> None:
 
 @kernel
 def _coml_predict(hyper: ComlHyper, state: Models, batch: Batch, scores: Floats) -> None:
-    _scores(state.u, batch, 0, len(scores), scores)
+    table_scores(state.u, batch, 0, len(scores), scores)
 
 
 @kernel
@@ -212,7 +187,7 @@ def _coml_learn(hyper: ComlHyper, state: Models, batch: Batch, start: int, score
     task, label, row, indptr, indices, values, rounds = batch
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        _scores(u, batch, lo, hi, scores)
+        table_scores(u, batch, lo, hi, scores)
         for i in range(lo, hi):
             k, y, begin, end = task[i], label[i], indptr[row[i]], indptr[row[i] + 1]
             if np.isnan(y):
@@ -221,12 +196,12 @@ def _coml_learn(hyper: ComlHyper, state: Models, batch: Batch, start: int, score
             _note(trace, i, scores[i], y, n2)
             if n2 == 0.0:
                 continue
-            s = _global_margin(w, indices, values, begin, end)  # before this example
+            s = margin(w, indices, values, begin, end)  # before this example
             if y * scores[i] < 1.0:
                 if e2 > 0.0:  # without it nothing is mixed, and `pa` is met to the bit
                     for f in range(u.shape[1]):
                         u[k, f] = (e1 * u[k, f] + e2 * w[f]) / (e1 + e2)
-                l = max(0.0, 1.0 - y * _margin(u, k, indices, values, begin, end))
+                l = max(0.0, 1.0 - y * table_margin(u, k, indices, values, begin, end))
                 tau = min(C / (e1 + e2), l / n2)
                 for e in range(begin, end):
                     u[k, indices[e]] += tau * y * values[e]
@@ -259,7 +234,7 @@ def _coml_learn_one(handle: Handle, task: int, label: float, count: int) -> int:
 
 @kernel
 def _cw_predict(hyper: CwColHyper, state: Gaussians, batch: Batch, scores: Floats) -> None:
-    _scores(state.u, batch, 0, len(scores), scores)
+    table_scores(state.u, batch, 0, len(scores), scores)
 
 
 @kernel
@@ -269,7 +244,7 @@ def _cw_learn(hyper: CwColHyper, state: Gaussians, batch: Batch, start: int, sco
     task, label, row, indptr, indices, values, rounds = batch
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        _scores(u, batch, lo, hi, scores)
+        table_scores(u, batch, lo, hi, scores)
         for i in range(lo, hi):
             k, y, begin, end = task[i], label[i], indptr[row[i]], indptr[row[i] + 1]
             if np.isnan(y):
@@ -283,7 +258,7 @@ def _cw_learn(hyper: CwColHyper, state: Gaussians, batch: Batch, start: int, sco
                     own, other = mix * (1.0 + personal[k, f]), (1.0 - mix) * (1.0 + shared[f])
                     u[k, f] = (own * u[k, f] + other * w[f]) / (own + other)
                     personal[k, f] = mix * personal[k, f] + (1.0 - mix) * shared[f]
-                l = 1.0 - y * _margin(u, k, indices, values, begin, end)
+                l = 1.0 - y * table_margin(u, k, indices, values, begin, end)
                 if l > 0.0:
                     spread = r
                     for e in range(begin, end):
@@ -292,7 +267,7 @@ def _cw_learn(hyper: CwColHyper, state: Gaussians, batch: Batch, start: int, sco
                         f = indices[e]
                         u[k, f] += y * l / spread * values[e] / (1.0 + personal[k, f])
                         personal[k, f] += values[e] * values[e] / r
-            l = 1.0 - y * _global_margin(w, indices, values, begin, end)
+            l = 1.0 - y * margin(w, indices, values, begin, end)
             if l > 0.0:
                 spread = r
                 for e in range(begin, end):

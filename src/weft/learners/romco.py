@@ -301,7 +301,7 @@ def _move(hyper: Hyper, state: Parts, U: LowRank, batch: Batch, lo: int, hi: int
             a[batch.task[i]] = step * hyper.eta1 * steps[i - lo]
             gram_prox.add(U, batch.indices[begin:end], batch.values[begin:end], a)
         spectrum = gram_prox.shrink(U, lambda s: values(s, rho))
-    state.scalars[NUCLEAR] = spectrum.values.sum()
+    state.scalars[NUCLEAR] = spectrum.values[: U.counts[TASKS]].sum()
     state.scalars[LENGTHS] = _personal(
         state.V, state.lengths, batch, lo, hi, steps, step * hyper.eta2, step * hyper.tau
     )
