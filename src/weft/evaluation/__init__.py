@@ -15,6 +15,8 @@ record_budget, BudgetRun, KernelComparator, budget_cost, BudgetCost
                                    a run of a learner on a budget of rows, functions to compare it with, its cost
 mtrbp_theorem1, mtrbp_sharper, mtrbp_tight, mtforg_theorem2, largest_radius
                                    (left, right) of the bounds of Cavallanti and Cesa-Bianchi (2012), and for whom
+record_romco, RomcoRun, romco_theorem3
+                                   a run of romco-nucl, and (left, right) of the bound of Yang, Zhao and Gao (2017)
 best_in_hindsight, best_linear     the fixed vectors with the least loss, among those that a bound allows
 """
 
@@ -34,6 +36,7 @@ from weft.evaluation.descent_rates import (
 )
 from weft.evaluation.descent_record import record_descent
 from weft.evaluation.hindsight import best_in_hindsight, best_linear
+from weft.evaluation.low_rank_bounds import RomcoRun, record_romco, romco_theorem3
 from weft.evaluation.measures import loss_and_slope
 from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
 
@@ -44,6 +47,7 @@ __all__ = [
     "Comparison",
     "Descent",
     "KernelComparator",
+    "RomcoRun",
     "Run",
     "auc",
     "auc_per_task",
@@ -74,7 +78,9 @@ __all__ = [
     "record",
     "record_budget",
     "record_descent",
+    "record_romco",
     "regret",
+    "romco_theorem3",
     "theorem1",
     "theorem1_varying",
     "theorem4",

@@ -37,7 +37,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from weft.batch import Batch, Floats, Ints
-from weft.jit import kernel
+from weft.jit import kernel, lean
 
 ROOM = 64
 """Rows that X holds, unless said otherwise."""
@@ -265,7 +265,7 @@ def _dots(U: LowRank, indices: Ints, values: Floats, space: Floats) -> Floats:
     return c
 
 
-@kernel
+@lean
 def _overlap(begins: Ints, kept: Ints, numbers: Floats, used: Ints, r: int, space: Floats) -> float:
     """The product of row r of X with the row that lies in `space`."""
     product = 0.0
@@ -275,7 +275,7 @@ def _overlap(begins: Ints, kept: Ints, numbers: Floats, used: Ints, r: int, spac
     return product
 
 
-@kernel
+@lean
 def own_scores(U: LowRank, batch: Batch, lo: int, hi: int, space: Floats, scores: Floats) -> None:
     """Examples lo .. hi-1, each under its own task; `space` as above."""
     B, S, C, _, begins, kept, numbers, used, counts = U

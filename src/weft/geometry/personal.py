@@ -13,7 +13,7 @@ the length is taken anew from V. A vector of length 0 is forgotten when the next
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.jit import kernel
+from weft.jit import kernel, lean
 
 NOW, LENGTH = range(2)
 CANCELS = 1e-6
@@ -22,7 +22,7 @@ STRETCH = 1e60
 """Numbers that are more than this times too large are scaled back."""
 
 
-@kernel
+@lean
 def personal_scores(V: Floats, lengths: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
     """Add v.x to the scores of examples lo .. hi-1, each under its own task."""
     task, _, row, indptr, indices, values, _ = batch
@@ -32,7 +32,7 @@ def personal_scores(V: Floats, lengths: Floats, batch: Batch, lo: int, hi: int, 
             scores[i] += _product(V, lengths, k, indices, values, indptr[row[i]], indptr[row[i] + 1])
 
 
-@kernel
+@lean
 def _product(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
     """v_k.x of a vector that is not 0."""
     s = 0.0

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from weft.batch import Floats
-from weft.jit import kernel
+from weft.jit import kernel, lean
 
 CONVEX = 4.0
 """Up to this rho the scalar log-determinant problem is strictly convex; beyond it, two local minima may compete."""
@@ -206,7 +206,7 @@ def log_values(h: Floats, rho: float) -> Floats:
     return s
 
 
-@kernel
+@lean
 def _log_value(h: float, rho: float) -> float:
     if h <= 0.0 or rho == 0.0:
         return max(h, 0.0)
@@ -224,17 +224,17 @@ def _log_value(h: float, rho: float) -> float:
     return s
 
 
-@kernel
+@lean
 def _steepness(s: float, h: float, rho: float) -> float:
     return s - h + 2.0 * rho * s / (1.0 + s * s)
 
 
-@kernel
+@lean
 def _height(s: float, h: float, rho: float) -> float:
     return 0.5 * (s - h) * (s - h) + rho * math.log1p(s * s)
 
 
-@kernel
+@lean
 def _climb(low: float, high: float, h: float, rho: float) -> float:
     """`_root` for one value."""
     s = 0.5 * (low + high)

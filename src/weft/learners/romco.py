@@ -251,7 +251,8 @@ class RomcoLogd(_Romco):
 
 
 def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    _score(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores)
+    steps = np.empty(len(scores))
+    _look(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores, steps)
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
@@ -269,13 +270,24 @@ def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats,
             return t
         if len(trace):
             penalty = hyper.lam1 * scalars[NUCLEAR] + hyper.lam2 * scalars[LENGTHS]
-            _note(batch, lo, hi, scores, steps, moves, penalty, trace)
+            trace[lo:hi] = _note(batch, lo, hi, scores, steps, moves, penalty)
         if labelled:
             scalars[T] += 1.0
         if moves:
             gram_prox.reach(U, features, tasks)
             _move(hyper, state, U, batch, lo, hi, steps, whole)
     return len(rounds) - 1
+
+
+def _note(batch: Batch, lo: int, hi: int, scores: Floats, steps: Floats, moves: bool, penalty: float) -> Floats:
+    """What the regret bound needs of a round: a row per example, of zeros where it is dormant."""
+    found = np.zeros((hi - lo, 4))
+    for i in range(lo, hi):
+        begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+        if not math.isnan(batch.label[i]):
+            n2 = squared_norm(batch.values, begin, end) if steps[i - lo] != 0.0 else 0.0
+            found[i - lo] = max(0.0, 1.0 - batch.label[i] * scores[i]), moves, n2, penalty
+    return found
 
 
 def _fits(U: LowRank, rows: int, numbers: int) -> bool:
@@ -318,14 +330,6 @@ KERNELS = interpreted(_predict, _learn)
 
 
 @kernel
-def _score(
-    U: LowRank, V: Floats, lengths: Floats, batch: Batch, lo: int, hi: int, space: Floats, scores: Floats
-) -> None:
-    own_scores(U, batch, lo, hi, space, scores)
-    personal_scores(V, lengths, batch, lo, hi, scores)
-
-
-@kernel
 def _look(
     U: LowRank,
     V: Floats,
@@ -342,7 +346,8 @@ def _look(
     Returns the numbers of labels and of losses; and of rows with a loss their non-zeros, and how many features and
     tasks there must be.
     """
-    _score(U, V, lengths, batch, lo, hi, space, scores)
+    own_scores(U, batch, lo, hi, space, scores)
+    personal_scores(V, lengths, batch, lo, hi, scores)
     labelled, active, numbers, features, tasks = 0, 0, 0, 0, 0
     for i in range(lo, hi):
         y, begin, end = batch.label[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
@@ -381,17 +386,3 @@ def _personal(
             n2 = squared_norm(values, begin, end)
             lengthen(V, lengths, task[i], indices, values, begin, end, eta * steps[i - lo], n2)
     return shorten(lengths, tau)
-
-
-@kernel
-def _note(
-    batch: Batch, lo: int, hi: int, scores: Floats, steps: Floats, moves: bool, penalty: float, trace: Floats
-) -> None:
-    """What the regret bound needs of a round."""
-    for i in range(lo, hi):
-        if not np.isnan(batch.label[i]):
-            r = batch.row[i]
-            trace[i, 0] = max(0.0, 1.0 - batch.label[i] * scores[i])
-            trace[i, 1] = 1.0 if moves else 0.0
-            trace[i, 2] = squared_norm(batch.values, batch.indptr[r], batch.indptr[r + 1]) if steps[i - lo] != 0.0 else 0.0
-            trace[i, 3] = penalty
