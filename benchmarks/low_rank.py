@@ -42,7 +42,9 @@ def made(counts: np.ndarray, features: int, nonzeros: int, rank: int = 3, seed: 
     n = len(task)
     columns = np.argpartition(rng.random((n, features), dtype=np.float32), nonzeros, axis=1)[:, :nonzeros]
     values = rng.normal(size=(n, nonzeros)) / np.sqrt(nonzeros)
-    X = sparse.csr_array((values.ravel(), np.sort(columns).ravel(), np.arange(0, n * nonzeros + 1, nonzeros)), shape=(n, features))
+    X = sparse.csr_array(
+        (values.ravel(), np.sort(columns).ravel(), np.arange(0, n * nonzeros + 1, nonzeros)), shape=(n, features)
+    )
     truth = rng.normal(size=(len(counts), rank)) @ rng.normal(size=(rank, features))
     margin = np.asarray(X.multiply(truth[task]).sum(axis=1)).ravel() + 0.3 * rng.normal(size=n)
     return Rows(X, np.where(margin >= 0, 1.0, -1.0), task, rounds)
@@ -83,7 +85,9 @@ def one_task_steps() -> list[Figure]:
 
         assert np.abs(ours() - full()).max() < 1e-7
         a, b = (seconds / len(rows.y) for seconds in alternately(ours, full, repeats=3))
-        figures.append(_times(f"{name}, one-task steps, d = {FEATURES:,}, m = {TASKS}", a, "a full SVD each step", b, 10))
+        figures.append(
+            _times(f"{name}, one-task steps, d = {FEATURES:,}, m = {TASKS}", a, "a full SVD each step", b, 10)
+        )
     return figures
 
 
@@ -171,7 +175,14 @@ def whole_runs() -> list[Figure]:
             ours = best(lambda name=name, stream=stream: weft.Model(name).learn(stream), 3)
             times = seconds[at] / ours
             figures.append(
-                Figure(f"{name}, {what}", f"{ours:.3f} s", f"the paper {seconds[at]:g} s", f"{times:.0f} x", ">= 100 x", bool(times >= 100))
+                Figure(
+                    f"{name}, {what}",
+                    f"{ours:.3f} s",
+                    f"the paper {seconds[at]:g} s",
+                    f"{times:.0f} x",
+                    ">= 100 x",
+                    bool(times >= 100),
+                )
             )
     return figures
 

@@ -21,7 +21,8 @@ may also appear as they come, except on a graph that names its tasks.
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
 [shared-loss.md](shared-loss.md); what the mirror-descent learners do, and how to choose rates, b and a graph, in
 [mirror-descent.md](mirror-descent.md); what the kernel learners on a budget do, and which to take, in
-[budget.md](budget.md).
+[budget.md](budget.md); what the low-rank and the collaborative learners find, and when it helps, in
+[low-rank.md](low-rank.md).
 
 {contents}
 """
@@ -31,6 +32,7 @@ FAMILIES = {
     "Shared loss": ("finite-horizon", "infinite-horizon", "implicit"),
     "Mirror descent: shared steps": ("mt-ogd", "mt-pnorm", "mt-eg", "mt-ftrl", "hedge-mt-ogd", "hedge-mt-eg"),
     "Kernels on a budget": ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg"),
+    "Low rank and personal": ("romco-nucl", "romco-logd", "coml", "cw-col"),
 }
 
 NOTES = {
@@ -68,6 +70,15 @@ NOTES = {
     "bound on the expected mistakes.",
     "mtforg": "On a mistake the row is kept with b = y; if there are B already, all coefficients shrink by the largest "
     "factor that the mistake bound allows, and the oldest row leaves.",
+    "romco-nucl": "Classifies, as all of this family. Models are u_i + v_i; with g the gradient of a round's hinge "
+    "losses, the singular values of U - eta1 g shrink by eta1 lam1 and the columns of V - eta2 g by eta2 lam2, in "
+    "every round with a loss. On streams of one task a round, divide both lambdas by the number of tasks.",
+    "romco-logd": "The same, with singular values at the least of (s - h)^2 / 2 + rho log(1 + s^2), rho = eta1 lam1: "
+    "large ones are let alone, small ones are divided by 1 + 2 rho, and none becomes 0.",
+    "coml": "`u_k = m + min(C/(e1 + e2), l/|x|^2) y x`, m = (e1 u_k + e2 w)/(e1 + e2), where the margin is below 1; "
+    "then w by PA-I. A step costs O(features).",
+    "cw-col": "The same with Gaussians of a variance per feature: own and global model are mixed by their precisions, "
+    "then both take a step of AROW.",
 }
 
 KERNEL = {

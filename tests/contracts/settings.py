@@ -168,7 +168,7 @@ class Setting:
         return NAMES if self.named else list(names)
 
     def close(self, one: Any, other: Any) -> bool:
-        """Equal up to rounding; where a projection is found by iterations, or from squares, up to what those amplify."""
+        """Equal up to rounding; where it is found by iterations, or from squares, up to what those amplify."""
         iterates = self.name == "hedge-mt-ogd" or self.parameters.get("projection") in ("ball", "v-sigma")
         tolerance = 1e-8 if iterates or self.of_low_rank else 1e-12
         return np.allclose(one, other, rtol=tolerance, atol=tolerance)
@@ -177,7 +177,9 @@ class Setting:
     def conservative(self) -> bool:
         """Does a round without loss change nothing? The logistic loss is never 0, and experts have their own losses."""
         shrinks = getattr(self.learner, "always_prox", False)
-        return getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge") and not shrinks
+        return (
+            getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge") and not shrinks
+        )
 
     @property
     def projects(self) -> bool:

@@ -147,7 +147,9 @@ def test_the_record_is_what_happened():
         np.testing.assert_array_equal(run.moved[lo:hi], awake & active.any())
         np.testing.assert_allclose(run.penalty[lo:hi], penalty * awake, atol=1e-7)
         np.testing.assert_allclose(run.n2[lo:hi], np.square(found.X[lo:hi]).sum(axis=1) * active)
-        np.testing.assert_allclose(run.loss[lo:hi], np.where(awake, np.maximum(0, 1 - np.nan_to_num(found.y[lo:hi]) * scores), 0))
+        np.testing.assert_allclose(
+            run.loss[lo:hi], np.where(awake, np.maximum(0, 1 - np.nan_to_num(found.y[lo:hi]) * scores), 0)
+        )
         assert active.any() or np.array_equal(before, twin.weights())
 
 
@@ -172,7 +174,7 @@ def test_what_theorem_3_is_not_about():
 @FEW
 @given(streams, st.floats(0.01, 10.0), st.floats(0.1, 10.0))
 def test_without_a_pull_coml_is_passive_aggressive(found, C, e1):
-    """e2 = 0: the scores of `pa` with C/e1, to the bit where e1 = 1."""
+    """e2 = 0: the scores of `pa` with C/e1."""
     coml, pa = weft.Model("coml", C=C * e1, e1=e1, e2=0.0), weft.Model("pa", C=C)
     np.testing.assert_allclose(coml.learn(found.stream), pa.learn(found.stream), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(coml.weights(), pa.weights(), rtol=1e-10, atol=1e-12)

@@ -200,7 +200,9 @@ def test_too_many_tasks_or_features(name):
     model.learn_one({"a": 1.0}, 1, "ann")
     before = model.to_bytes()
     wide = {f"f{j}": 1.0 for j in range(100)}
-    with pytest.raises(ValueError, match=r"whole tables of 1 tasks x 101 features: 1,632 bytes, more than matrix_limit"):
+    with pytest.raises(
+        ValueError, match=r"whole tables of 1 tasks x 101 features: 1,632 bytes, more than matrix_limit"
+    ):
         model.learn_one(wide, 1, "ann")
     with pytest.raises(ValueError, match=r"whole tables of 11 tasks x 1 features.*raise matrix_limit"):
         model.learn(weft.Stream([{"a": 1.0}] * 10, [1] * 10, list(range(10))))

@@ -3,7 +3,8 @@
 Yang, Zhao and Gao (2017). With L_t the sum of the hinge losses of round t, r(U, V) = lam1 |U|_* + lam2 sum_i |v_i| the
 penalty (|U|_* is the sum of the singular values) and g_t the gradient of L_t, every comparator (U*, V*) has
 
-    sum_t [L_t + r](U_t, V_t) <= sum_t [L_t + r](U*, V*) + |U*|^2/(2 eta1) + |V*|^2/(2 eta2) + (eta1 + eta2)/2 sum |g_t|^2
+    sum_t [L_t + r](U_t, V_t) <= sum_t [L_t + r](U*, V*)
+                                 + |U*|^2/(2 eta1) + |V*|^2/(2 eta2) + (eta1 + eta2)/2 sum_t |g_t|^2
 
 where sums run over the rounds in which the penalty was applied: those with a loss, or with `always_prox` all.
 
@@ -84,7 +85,7 @@ def record_romco(model: Model, stream: Stream) -> RomcoRun:
 def romco_theorem3(run: RomcoRun, U: ArrayLike, V: ArrayLike) -> Bound:
     """Both sides of the inequality above, for a comparator with a low-rank and a personal part.
 
-    U and V have a row per task, as `model.weights()`. Yang, Zhao and Gao (2017), Theorem 3 with the halves of its proof.
+    U and V have a row per task, as `model.weights()`. Yang, Zhao and Gao (2017), Theorem 3 with its proof's halves.
     """
     low, personal = _table(run, U, "U"), _table(run, V, "V")
     learner = run.learner

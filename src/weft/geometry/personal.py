@@ -38,7 +38,8 @@ def _product(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, 
     s = 0.0
     for e in range(begin, end):
         s += values[e] * V[k, indices[e]]
-    return s * (lengths[k, NOW] / lengths[k, LENGTH])
+    scale: float = lengths[k, NOW] / lengths[k, LENGTH]
+    return s * scale
 
 
 @kernel

@@ -84,8 +84,8 @@ def catalogue() -> list[Entry]:
 
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
-     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg', 'romco-nucl', 'romco-logd', 'coml',
-     'cw-col']
+     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg', 'romco-nucl',
+     'romco-logd', 'coml', 'cw-col']
     """
     return [
         Entry(

@@ -198,7 +198,7 @@ def _coml_learn(hyper: ComlHyper, state: Models, batch: Batch, start: int, score
                 continue
             s = margin(w, indices, values, begin, end)  # before this example
             if y * scores[i] < 1.0:
-                if e2 > 0.0:  # without it nothing is mixed, and `pa` is met to the bit
+                if e2 > 0.0:  # without it nothing is mixed
                     for f in range(u.shape[1]):
                         u[k, f] = (e1 * u[k, f] + e2 * w[f]) / (e1 + e2)
                 l = max(0.0, 1.0 - y * table_margin(u, k, indices, values, begin, end))

@@ -143,7 +143,9 @@ class _Romco:
     kappa: float = parameter(0.99, "the base of the geometric schedule", Real(above=0, at_most=1))
     rho_only: bool = parameter(False, "the schedule multiplies the shrinkage of singular values alone", Flag())
     rho0: float | None = parameter(
-        None, "the shrinkage of singular values in round 1; None: eta1 lam1", Real(at_least=0, at_most=1e100, optional=True)
+        None,
+        "the shrinkage of singular values in round 1; None: eta1 lam1",
+        Real(at_least=0, at_most=1e100, optional=True),
     )
     always_prox: bool = parameter(False, "shrink in rounds without loss as well", Flag())
     matrix_limit: int = parameter(LIMIT, "the most bytes for tables of tasks x features and tasks x tasks", Bytes())
