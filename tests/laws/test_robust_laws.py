@@ -50,14 +50,14 @@ def descent(found, step):
 
 @FEW
 @given(streams, rates, rates, st.sampled_from(["constant", "sqrt", "geometric"]), st.sampled_from(ROMCO), st.booleans())
-def test_without_penalties_romco_is_subgradient_descent(found, eta1, eta2, schedule, name, pieces):
+def test_without_penalties_romco_is_subgradient_descent(found, eta1, eta2, schedule, name, large):
     letters = {"lam1": 0.0, "lam2": 0.0, "schedule": schedule, "kappa": 0.9}
     model = weft.Model(name, eta1=eta1, eta2=eta2, tasks=int(found.task.max()) + 1, **letters)
-    before, romco.WORTH = romco.WORTH, 0 if pieces else romco.WORTH
+    before, romco.SMALL = romco.SMALL, 0 if large else romco.SMALL
     try:
         scores = model.learn(found.stream)
     finally:
-        romco.WORTH = before
+        romco.SMALL = before
     factor = {"constant": lambda t: 1.0, "sqrt": lambda t: t**-0.5, "geometric": lambda t: 0.9 ** (t - 1)}[schedule]
     expected, Z = descent(found, lambda t: (eta1 + eta2) * factor(t))
     np.testing.assert_allclose(scores, expected, atol=1e-9)

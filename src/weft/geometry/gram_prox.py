@@ -104,7 +104,7 @@ def zeros(features: int, tasks: int, room: int = ROOM, nonzeros: int = NONZEROS)
 
 def dots(U: LowRank, indices: Ints, values: Floats) -> Floats:
     """U'x: the score of x under every task."""
-    found: Floats = _dots(U, indices, values, np.zeros(len(U.B)))
+    found: Floats = row_dots(U, indices, values, np.zeros(len(U.B)))
     return found
 
 
@@ -158,26 +158,24 @@ def settle(U: LowRank, rule: Rule) -> Spectrum:
 
 def matrix(U: LowRank) -> Floats:
     """U as one array."""
-    k, d, m = U.used[ROWS], U.counts[FEATURES], U.counts[TASKS]
+    d, m = U.counts[FEATURES], U.counts[TASKS]
     if not U.counts[LOOSE]:
         return U.B.copy()
     whole = np.zeros(U.B.shape)
     whole[:d, :m] = U.B[:d, :m].copy() @ U.S[:m, :m].copy()
-    for row, part in enumerate(_parts(U, k)):
-        whole[U.indices[part], :m] += np.outer(U.values[part], U.C[row, :m])
+    _spread(U, 0, int(m), whole)
     return whole
 
 
 def column(U: LowRank, task: int) -> Floats:
     """The weights of one task."""
-    k, d, m = U.used[ROWS], U.counts[FEATURES], U.counts[TASKS]
+    d, m = U.counts[FEATURES], U.counts[TASKS]
     if not U.counts[LOOSE]:
         return U.B[:, task].copy()
-    u = np.zeros(len(U.B))
-    u[:d] = U.B[:d, :m].copy() @ U.S[:m, task].copy()
-    for row, part in enumerate(_parts(U, k)):
-        u[U.indices[part]] += U.C[row, task] * U.values[part]
-    return u
+    u = np.zeros((len(U.B), 1))
+    u[:d, 0] = U.B[:d, :m].copy() @ U.S[:m, task].copy()
+    _spread(U, task, task + 1, u)
+    return u[:, 0].copy()
 
 
 def fold(U: LowRank) -> None:
@@ -200,12 +198,6 @@ def reach(U: LowRank, features: int, tasks: int) -> None:
         new = np.arange(known, tasks)
         U.S[new, new] = 1.0
         U.counts[TASKS] = tasks
-
-
-def _parts(U: LowRank, k: int) -> list[slice]:
-    """Where the numbers of every row of X lie."""
-    ends = [*U.begins[1:k].tolist(), int(U.used[NUMBERS])]
-    return [slice(begin, end) for begin, end in zip(U.begins[:k].tolist(), ends, strict=True)] if k else []
 
 
 def _shrinkage(U: LowRank, rule: Rule) -> tuple[Ints | slice, Floats | None, Spectrum]:
@@ -238,7 +230,7 @@ def _shrinkage(U: LowRank, rule: Rule) -> tuple[Ints | slice, Floats | None, Spe
 
 
 @kernel
-def _dots(U: LowRank, indices: Ints, values: Floats, space: Floats) -> Floats:
+def row_dots(U: LowRank, indices: Ints, values: Floats, space: Floats) -> Floats:
     """U'x, with space of a number per feature that is 0 before and after."""
     B, S, C, _, begins, kept, numbers, used, counts = U
     m, k = counts[TASKS], used[ROWS]
@@ -263,6 +255,17 @@ def _dots(U: LowRank, indices: Ints, values: Floats, space: Floats) -> Floats:
     for e in range(len(indices)):
         space[indices[e]] = 0.0
     return c
+
+
+@kernel
+def _spread(U: LowRank, first: int, last: int, whole: Floats) -> None:
+    """Add X' C to the columns first .. last-1 of U."""
+    _, _, C, _, begins, kept, numbers, used, _ = U
+    for r in range(used[ROWS]):
+        end = begins[r + 1] if r + 1 < used[ROWS] else used[NUMBERS]
+        for e in range(begins[r], end):
+            for j in range(first, last):
+                whole[kept[e], j - first] += numbers[e] * C[r, j]
 
 
 @lean

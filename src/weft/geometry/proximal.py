@@ -202,12 +202,13 @@ def log_values(h: Floats, rho: float) -> Floats:
     """
     s = np.empty_like(h)
     for i in range(len(h)):
-        s[i] = _log_value(h[i], rho)
+        s[i] = log_value(h[i], rho)
     return s
 
 
 @lean
-def _log_value(h: float, rho: float) -> float:
+def log_value(h: float, rho: float) -> float:
+    """`log_shrink` of one singular value."""
     if h <= 0.0 or rho == 0.0:
         return max(h, 0.0)
     if rho <= CONVEX:

@@ -39,6 +39,7 @@ from weft.geometry.gram_prox import FEATURES, FLOOR, NONZEROS, ROOM, TASKS, LowR
 from weft.geometry.losses import HINGE
 from weft.geometry.personal import lengthen, personal_scores, shorten, vectors
 from weft.geometry.proximal import CONVEX, log_values, soft_values
+from weft.geometry.small_prox import add, reach, shrink
 from weft.jit import kernel
 from weft.learner import Kernels, Shares, Target, interpreted
 from weft.learners.parameters import Bytes, Choice, Flag, Real, check, parameter
@@ -49,6 +50,10 @@ SCHEDULES = ("constant", "sqrt", "geometric")
 T, NUCLEAR, LENGTHS = range(3)
 """Positions in `scalars`: labelled rounds, the sum of U's singular values, the sum of V's lengths."""
 
+SMALL = 16
+"""Up to so many tasks everything happens in compiled code."""
+DONE, FULL, LARGE, NO_ROOM = range(4)
+"""Why it came to an end: no more rounds, X is full, more tasks than that or a row that X can never hold, no room."""
 WORTH = 1 << 19
 """A row taken into the pieces of U costs about as much as so many numbers of d m^2 in a whole step."""
 
@@ -114,7 +119,7 @@ class Hyper(NamedTuple):
     tau: float
     lam1: float
     lam2: float
-    schedule: str
+    schedule: int
     kappa: float
     rho_only: bool
     always_prox: bool
@@ -168,7 +173,7 @@ class _Romco:
             tau=self.eta2 * self.lam2,
             lam1=self.rho / self.eta1,
             lam2=self.lam2,
-            schedule=self.schedule,
+            schedule=SCHEDULES.index(self.schedule),
             kappa=self.kappa,
             rho_only=self.rho_only,
             always_prox=self.always_prox,
@@ -258,38 +263,38 @@ def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    U, scalars = state.U, state.scalars
-    rounds = batch.rounds.tolist()
-    steps = np.zeros(max(map(int.__sub__, rounds[1:], rounds), default=0))
-    for t in range(start, len(rounds) - 1):
-        lo, hi = rounds[t], rounds[t + 1]
-        look = _look(U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps)
-        labelled, active, numbers, features, tasks = look
-        moves = active > 0 or (labelled > 0 and hyper.always_prox)
-        m = max(int(U.counts[TASKS]), tasks)
-        whole = max(int(U.counts[FEATURES]), features) * m * m <= WORTH * (1 + active)
-        if moves and not whole and not _fits(U, active, numbers):
-            return t
-        if len(trace):
-            penalty = hyper.lam1 * scalars[NUCLEAR] + hyper.lam2 * scalars[LENGTHS]
-            trace[lo:hi] = _note(batch, lo, hi, scores, steps, moves, penalty)
-        if labelled:
-            scalars[T] += 1.0
-        if moves:
-            gram_prox.reach(U, features, tasks)
-            _move(hyper, state, U, batch, lo, hi, steps, whole)
-    return len(rounds) - 1
+    U, t, stop = state.U, start, len(batch.rounds) - 1
+    steps = np.zeros(int(np.diff(batch.rounds).max(initial=0)))
+    while t < stop:
+        t, why = _rounds(
+            hyper, U, state.V, state.lengths, state.scalars, batch, t, scores, trace, state.space, steps, SMALL
+        )
+        if why == FULL:
+            gram_prox.fold(U)
+        elif why == LARGE:
+            if not _round(hyper, state, U, batch, t, scores, trace, steps):
+                break
+            t += 1
+        elif why == NO_ROOM:
+            break
+    return t
 
 
-def _note(batch: Batch, lo: int, hi: int, scores: Floats, steps: Floats, moves: bool, penalty: float) -> Floats:
-    """What the regret bound needs of a round: a row per example, of zeros where it is dormant."""
-    found = np.zeros((hi - lo, 4))
-    for i in range(lo, hi):
-        begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-        if not math.isnan(batch.label[i]):
-            n2 = squared_norm(batch.values, begin, end) if steps[i - lo] != 0.0 else 0.0
-            found[i - lo] = max(0.0, 1.0 - batch.label[i] * scores[i]), moves, n2, penalty
-    return found
+def _round(
+    hyper: Hyper, state: Parts, U: LowRank, batch: Batch, t: int, scores: Floats, trace: Floats, steps: Floats
+) -> bool:
+    """A round with losses that `_rounds` has looked at and left; False if there is no room for it."""
+    lo, hi = int(batch.rounds[t]), int(batch.rounds[t + 1])
+    _, active, numbers, features, tasks = _look(U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps)
+    m = max(int(U.counts[TASKS]), tasks)
+    whole = max(int(U.counts[FEATURES]), features) * m * m <= WORTH * (1 + active)
+    if not whole and not _fits(U, active, numbers):
+        return False
+    _note(hyper, state.scalars, batch, lo, hi, scores, steps, True, trace)
+    state.scalars[T] += 1.0
+    gram_prox.reach(U, features, tasks)
+    _move(hyper, state, U, batch, lo, hi, steps, whole)
+    return True
 
 
 def _fits(U: LowRank, rows: int, numbers: int) -> bool:
@@ -301,7 +306,7 @@ def _fits(U: LowRank, rows: int, numbers: int) -> bool:
 
 def _move(hyper: Hyper, state: Parts, U: LowRank, batch: Batch, lo: int, hi: int, steps: Floats, whole: bool) -> None:
     """Lines 10 to 13 of Algorithms 1 and 2: on the whole of U where that is cheap, else on its pieces."""
-    factor = _factor(hyper, state.scalars[T])
+    factor = _factor(hyper, float(state.scalars[T]))
     step, rho = (1.0 if hyper.rho_only else factor), factor * hyper.rho
     values = log_values if hyper.logd else soft_values
     if whole:
@@ -321,14 +326,84 @@ def _move(hyper: Hyper, state: Parts, U: LowRank, batch: Batch, lo: int, hi: int
     )
 
 
+KERNELS = interpreted(_predict, _learn)
+
+
+@kernel
+def _rounds(
+    hyper: Hyper,
+    U: LowRank,
+    V: Floats,
+    lengths: Floats,
+    scalars: Floats,
+    batch: Batch,
+    start: int,
+    scores: Floats,
+    trace: Floats,
+    space: Floats,
+    steps: Floats,
+    small: int,
+) -> tuple[int, int]:
+    """Algorithms 1 and 2 from round `start` on, until the end, or a round that Python has to do something for."""
+    rounds, used, counts = batch.rounds, U.used, U.counts
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        labelled, active, numbers, features, tasks = _look(U, V, lengths, batch, lo, hi, space, scores, steps)
+        moves = active > 0 or (labelled > 0 and hyper.always_prox)
+        if moves:
+            if max(counts[TASKS], tasks) > small or active > ROOM or numbers > NONZEROS:
+                return t, LARGE
+            if used[0] + active > ROOM or used[1] + numbers > NONZEROS:
+                return t, FULL
+            if used[0] + active > len(U.C) or used[1] + numbers > len(U.values):
+                return t, NO_ROOM
+        _note(hyper, scalars, batch, lo, hi, scores, steps, moves, trace)
+        if labelled > 0:
+            scalars[T] += 1.0
+        if moves:
+            factor = _factor(hyper, scalars[T])
+            step = 1.0 if hyper.rho_only else factor
+            reach(U, features, tasks)
+            for i in range(lo, hi):
+                if steps[i - lo] != 0.0:
+                    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+                    a = step * hyper.eta1 * steps[i - lo]
+                    add(U, batch.task[i], batch.indices, batch.values, begin, end, a, space)
+            scalars[NUCLEAR] = shrink(U, hyper.logd, factor * hyper.rho)
+            scalars[LENGTHS] = _personal(V, lengths, batch, lo, hi, steps, step * hyper.eta2, step * hyper.tau)
+    return len(rounds) - 1, DONE
+
+
+@kernel
 def _factor(hyper: Hyper, t: float) -> float:
     """What the schedule multiplies with in round t = 1, 2, ..."""
-    if hyper.schedule == "constant":
+    if hyper.schedule == 0:
         return 1.0
-    return 1.0 / math.sqrt(t) if hyper.schedule == "sqrt" else float(hyper.kappa ** (t - 1.0))
+    return 1.0 / np.sqrt(t) if hyper.schedule == 1 else math.pow(hyper.kappa, t - 1.0)
 
 
-KERNELS = interpreted(_predict, _learn)
+@kernel
+def _note(
+    hyper: Hyper,
+    scalars: Floats,
+    batch: Batch,
+    lo: int,
+    hi: int,
+    scores: Floats,
+    steps: Floats,
+    moves: bool,
+    trace: Floats,
+) -> None:
+    """What the regret bound needs of a round, if it is asked for."""
+    if trace.shape[0] == 0:
+        return
+    for i in range(lo, hi):
+        if not np.isnan(batch.label[i]):
+            begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+            trace[i, 0] = max(0.0, 1.0 - batch.label[i] * scores[i])
+            trace[i, 1] = 1.0 if moves else 0.0
+            trace[i, 2] = squared_norm(batch.values, begin, end) if steps[i - lo] != 0.0 else 0.0
+            trace[i, 3] = hyper.lam1 * scalars[NUCLEAR] + hyper.lam2 * scalars[LENGTHS]
 
 
 @kernel
