@@ -172,7 +172,7 @@ def whole_runs() -> list[Figure]:
         for name, seconds in PAPER.items():
             stream = rows.stream
             weft.Model(name).learn(stream)
-            ours = best(lambda name=name, stream=stream: weft.Model(name).learn(stream), 3)
+            ours = best(lambda name=name, stream=stream: weft.Model(name).learn(stream), 15)
             times = seconds[at] / ours
             figures.append(
                 Figure(

@@ -88,7 +88,7 @@ def test_a_huge_log_determinant_divides(kind, seed, lam):
     for i in np.flatnonzero((found.rounds == last) & np.isfinite(found.y)):
         g[found.task[i]] = 0.1 * found.y[i] * found.X[i]
     np.testing.assert_allclose(low, g / (1.0 + 0.2 * lam), rtol=1e-6, atol=(1.0 + 0.2 * lam) ** -2)
-    assert low.any() == g.any()
+    assert low.any()
 
 
 def random_comparators(rng, run, model):

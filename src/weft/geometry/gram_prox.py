@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from weft.batch import Batch, Floats, Ints
+from weft.batch import Floats, Ints
 from weft.jit import kernel, lean
 
 ROOM = 64
@@ -104,8 +104,9 @@ def zeros(features: int, tasks: int, room: int = ROOM, nonzeros: int = NONZEROS)
 
 def dots(U: LowRank, indices: Ints, values: Floats) -> Floats:
     """U'x: the score of x under every task."""
-    found: Floats = row_dots(U, indices, values, np.zeros(len(U.B)))
-    return found
+    c = np.empty(len(U.G))
+    row_dots(U, indices, values, 0, len(indices), np.zeros(len(U.B)), c)
+    return c
 
 
 def add(U: LowRank, indices: Ints, values: Floats, a: Floats, c: Floats | None = None) -> None:
@@ -230,31 +231,44 @@ def _shrinkage(U: LowRank, rule: Rule) -> tuple[Ints | slice, Floats | None, Spe
 
 
 @kernel
-def row_dots(U: LowRank, indices: Ints, values: Floats, space: Floats) -> Floats:
-    """U'x, with space of a number per feature that is 0 before and after."""
-    B, S, C, _, begins, kept, numbers, used, counts = U
-    m, k = counts[TASKS], used[ROWS]
-    c = np.zeros(len(S))
-    z = c if counts[LOOSE] == 0 else np.zeros(m)
-    for e in range(len(indices)):
+def row_dots(U: LowRank, indices: Ints, values: Floats, begin: int, end: int, space: Floats, c: Floats) -> None:
+    """c = U'x of the row values[begin:end], with space of a number per feature that is 0 before and after."""
+    B, S, counts = U.B, U.S, U.counts
+    m = counts[TASKS]
+    z = c if counts[LOOSE] == 0 else np.empty(m)
+    for j in range(len(c)):
+        c[j] = 0.0
+    for j in range(m):
+        z[j] = 0.0
+    for e in range(begin, end):
         for j in range(m):
             z[j] += values[e] * B[indices[e], j]
     if counts[LOOSE] == 0:
-        return c
+        return
     for i in range(m):
         if z[i] != 0.0:
             for j in range(m):
                 c[j] += z[i] * S[i, j]
-    for e in range(len(indices)):
+    rows_dots(U, 0, indices, values, begin, end, space, c)
+
+
+@lean
+def rows_dots(
+    U: LowRank, first: int, indices: Ints, values: Floats, begin: int, end: int, space: Floats, c: Floats
+) -> None:
+    """Add what the rows of X from `first` on contribute to U'x."""
+    _, _, C, _, begins, kept, numbers, used, counts = U
+    if first == used[ROWS]:
+        return
+    for e in range(begin, end):
         space[indices[e]] = values[e]
-    for r in range(k):
+    for r in range(first, used[ROWS]):
         product = _overlap(begins, kept, numbers, used, r, space)
         if product != 0.0:
-            for j in range(m):
+            for j in range(counts[TASKS]):
                 c[j] += product * C[r, j]
-    for e in range(len(indices)):
+    for e in range(begin, end):
         space[indices[e]] = 0.0
-    return c
 
 
 @kernel
@@ -279,27 +293,27 @@ def _overlap(begins: Ints, kept: Ints, numbers: Floats, used: Ints, r: int, spac
 
 
 @lean
-def own_scores(U: LowRank, batch: Batch, lo: int, hi: int, space: Floats, scores: Floats) -> None:
-    """Examples lo .. hi-1, each under its own task; `space` as above."""
+def own_score(U: LowRank, k: int, indices: Ints, values: Floats, begin: int, end: int, space: Floats) -> float:
+    """What `row_dots` has for task k, to the bit."""
     B, S, C, _, begins, kept, numbers, used, counts = U
-    task, _, row, indptr, indices, values, _ = batch
-    m, k = counts[TASKS], used[ROWS]
-    for i in range(lo, hi):
-        j, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
-        s = 0.0
-        if counts[LOOSE] == 0:
-            for e in range(begin, end):
-                s += values[e] * B[indices[e], j]
-        elif j < m:
-            for e in range(begin, end):
-                space[indices[e]] = values[e]
-                part = 0.0
-                for n in range(m):
-                    part += B[indices[e], n] * S[n, j]
-                s += values[e] * part
-            for r in range(k):
-                if C[r, j] != 0.0:
-                    s += _overlap(begins, kept, numbers, used, r, space) * C[r, j]
-            for e in range(begin, end):
-                space[indices[e]] = 0.0
-        scores[i] = s
+    s = 0.0
+    if counts[LOOSE] == 0:
+        for e in range(begin, end):
+            s += values[e] * B[indices[e], k]
+        return s
+    if k >= counts[TASKS]:
+        return s
+    for i in range(counts[TASKS]):
+        z = 0.0
+        for e in range(begin, end):
+            z += values[e] * B[indices[e], i]
+        if z != 0.0:
+            s += z * S[i, k]
+    for e in range(begin, end):
+        space[indices[e]] = values[e]
+    for r in range(used[ROWS]):
+        if C[r, k] != 0.0:
+            s += _overlap(begins, kept, numbers, used, r, space) * C[r, k]
+    for e in range(begin, end):
+        space[indices[e]] = 0.0
+    return s

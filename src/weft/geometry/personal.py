@@ -12,7 +12,7 @@ the length is taken anew from V. A vector of length 0 is forgotten when the next
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints
+from weft.batch import Floats, Ints
 from weft.jit import kernel, lean
 
 NOW, LENGTH = range(2)
@@ -23,13 +23,9 @@ STRETCH = 1e60
 
 
 @lean
-def personal_scores(V: Floats, lengths: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
-    """Add v.x to the scores of examples lo .. hi-1, each under its own task."""
-    task, _, row, indptr, indices, values, _ = batch
-    for i in range(lo, hi):
-        k = task[i]
-        if lengths[k, NOW] > 0.0:
-            scores[i] += _product(V, lengths, k, indices, values, indptr[row[i]], indptr[row[i] + 1])
+def personal_score(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
+    """v_k.x of the row values[begin:end]."""
+    return _product(V, lengths, k, indices, values, begin, end) if lengths[k, NOW] > 0.0 else 0.0
 
 
 @lean

@@ -11,7 +11,7 @@ that a rotation works on numbers that lie together. Errors are some roundings of
 import numpy as np
 
 from weft.batch import Floats, Ints, squared_norm
-from weft.geometry.gram_prox import FEATURES, FLOOR, LOOSE, NOTHING, NUMBERS, ROWS, TASKS, LowRank, row_dots
+from weft.geometry.gram_prox import FEATURES, FLOOR, LOOSE, NOTHING, NUMBERS, ROWS, TASKS, LowRank
 from weft.geometry.proximal import log_value
 from weft.jit import kernel
 
@@ -206,13 +206,12 @@ def _times(M: Floats, rows: int, live: Ints, n: int, T: Floats) -> None:
 
 
 @kernel
-def add(U: LowRank, k: int, indices: Ints, values: Floats, begin: int, end: int, a: float, space: Floats) -> None:
-    """`gram_prox.add` of the row values[begin:end] to column k, a times; X has room for it."""
+def add(U: LowRank, k: int, indices: Ints, values: Floats, begin: int, end: int, a: float, c: Floats) -> None:
+    """`gram_prox.add` of the row values[begin:end] to column k, a times, where X has room for it and c = U'x."""
     C, G, used, counts = U.C, U.G, U.used, U.counts
     n2 = squared_norm(values, begin, end)
     if n2 == 0.0 or a == 0.0:
         return
-    c = row_dots(U, indices[begin:end], values[begin:end], space)
     for j in range(counts[TASKS]):
         G[j, k] += a * c[j]
         G[k, j] += a * c[j]

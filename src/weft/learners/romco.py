@@ -35,9 +35,9 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, squared_norm
 from weft.geometry import gram_prox
-from weft.geometry.gram_prox import FEATURES, FLOOR, NONZEROS, ROOM, TASKS, LowRank, own_scores
+from weft.geometry.gram_prox import FEATURES, FLOOR, NONZEROS, ROOM, TASKS, LowRank, own_score, row_dots, rows_dots
 from weft.geometry.losses import HINGE
-from weft.geometry.personal import lengthen, personal_scores, shorten, vectors
+from weft.geometry.personal import lengthen, personal_score, shorten, vectors
 from weft.geometry.proximal import CONVEX, log_values, soft_values
 from weft.geometry.small_prox import add, reach, shrink
 from weft.jit import kernel
@@ -50,6 +50,7 @@ SCHEDULES = ("constant", "sqrt", "geometric")
 T, NUCLEAR, LENGTHS = range(3)
 """Positions in `scalars`: labelled rounds, the sum of U's singular values, the sum of V's lengths."""
 
+NOTHING = np.zeros((0, 0))
 SMALL = 16
 """Up to so many tasks everything happens in compiled code."""
 DONE, FULL, LARGE, NO_ROOM = range(4)
@@ -259,15 +260,16 @@ class RomcoLogd(_Romco):
 
 def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
     steps = np.empty(len(scores))
-    _look(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores, steps)
+    _look(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores, steps, NOTHING)
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     U, t, stop = state.U, start, len(batch.rounds) - 1
-    steps = np.zeros(int(np.diff(batch.rounds).max(initial=0)))
+    longest = int(np.diff(batch.rounds).max(initial=0))
+    steps, c = np.zeros(longest), np.zeros((longest, SMALL))
     while t < stop:
         t, why = _rounds(
-            hyper, U, state.V, state.lengths, state.scalars, batch, t, scores, trace, state.space, steps, SMALL
+            hyper, U, state.V, state.lengths, state.scalars, batch, t, scores, trace, state.space, steps, c, SMALL
         )
         if why == FULL:
             gram_prox.fold(U)
@@ -285,7 +287,9 @@ def _round(
 ) -> bool:
     """A round with losses that `_rounds` has looked at and left; False if there is no room for it."""
     lo, hi = int(batch.rounds[t]), int(batch.rounds[t + 1])
-    _, active, numbers, features, tasks = _look(U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps)
+    _, active, numbers, features, tasks = _look(
+        U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps, NOTHING
+    )
     m = max(int(U.counts[TASKS]), tasks)
     whole = max(int(U.counts[FEATURES]), features) * m * m <= WORTH * (1 + active)
     if not whole and not _fits(U, active, numbers):
@@ -342,13 +346,14 @@ def _rounds(
     trace: Floats,
     space: Floats,
     steps: Floats,
+    c: Floats,
     small: int,
 ) -> tuple[int, int]:
     """Algorithms 1 and 2 from round `start` on, until the end, or a round that Python has to do something for."""
     rounds, used, counts = batch.rounds, U.used, U.counts
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        labelled, active, numbers, features, tasks = _look(U, V, lengths, batch, lo, hi, space, scores, steps)
+        labelled, active, numbers, features, tasks = _look(U, V, lengths, batch, lo, hi, space, scores, steps, c)
         moves = active > 0 or (labelled > 0 and hyper.always_prox)
         if moves:
             if max(counts[TASKS], tasks) > small or active > ROOM or numbers > NONZEROS:
@@ -364,11 +369,13 @@ def _rounds(
             factor = _factor(hyper, scalars[T])
             step = 1.0 if hyper.rho_only else factor
             reach(U, features, tasks)
+            before = used[0]
             for i in range(lo, hi):
                 if steps[i - lo] != 0.0:
                     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
                     a = step * hyper.eta1 * steps[i - lo]
-                    add(U, batch.task[i], batch.indices, batch.values, begin, end, a, space)
+                    rows_dots(U, before, batch.indices, batch.values, begin, end, space, c[i - lo])
+                    add(U, batch.task[i], batch.indices, batch.values, begin, end, a, c[i - lo])
             scalars[NUCLEAR] = shrink(U, hyper.logd, factor * hyper.rho)
             scalars[LENGTHS] = _personal(V, lengths, batch, lo, hi, steps, step * hyper.eta2, step * hyper.tau)
     return len(rounds) - 1, DONE
@@ -417,17 +424,23 @@ def _look(
     space: Floats,
     scores: Floats,
     steps: Floats,
+    c: Floats,
 ) -> tuple[int, int, int, int, int]:
-    """Score a round; steps are y where there is a loss, else 0.
+    """Score a round; steps are y where there is a loss, else 0, and the rows of c are U'x where they are long enough.
 
     Returns the numbers of labels and of losses; and of rows with a loss their non-zeros, and how many features and
     tasks there must be.
     """
-    own_scores(U, batch, lo, hi, space, scores)
-    personal_scores(V, lengths, batch, lo, hi, scores)
     labelled, active, numbers, features, tasks = 0, 0, 0, 0, 0
+    task, indices, values = batch.task, batch.indices, batch.values
     for i in range(lo, hi):
         y, begin, end = batch.label[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+        if len(c) and U.counts[TASKS] <= c.shape[1]:
+            row_dots(U, indices, values, begin, end, space, c[i - lo])
+            scores[i] = c[i - lo, task[i]] if task[i] < U.counts[TASKS] else 0.0
+        else:
+            scores[i] = own_score(U, task[i], indices, values, begin, end, space)
+        scores[i] += personal_score(V, lengths, task[i], indices, values, begin, end)
         steps[i - lo] = 0.0
         if not np.isnan(y):
             labelled += 1
