@@ -260,16 +260,30 @@ class RomcoLogd(_Romco):
 
 def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
     steps = np.empty(len(scores))
-    _look(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores, steps, NOTHING)
+    _look(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores, steps, NOTHING, False)
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     U, t, stop = state.U, start, len(batch.rounds) - 1
     longest = int(np.diff(batch.rounds).max(initial=0))
     steps, c = np.zeros(longest), np.zeros((longest, SMALL))
+    why = DONE
     while t < stop:
         t, why = _rounds(
-            hyper, U, state.V, state.lengths, state.scalars, batch, t, scores, trace, state.space, steps, c, SMALL
+            hyper,
+            U,
+            state.V,
+            state.lengths,
+            state.scalars,
+            batch,
+            t,
+            scores,
+            trace,
+            state.space,
+            steps,
+            c,
+            why == FULL,
+            SMALL,
         )
         if why == FULL:
             gram_prox.fold(U)
@@ -288,7 +302,7 @@ def _round(
     """A round with losses that `_rounds` has looked at and left; False if there is no room for it."""
     lo, hi = int(batch.rounds[t]), int(batch.rounds[t + 1])
     _, active, numbers, features, tasks = _look(
-        U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps, NOTHING
+        U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps, NOTHING, False
     )
     m = max(int(U.counts[TASKS]), tasks)
     whole = max(int(U.counts[FEATURES]), features) * m * m <= WORTH * (1 + active)
@@ -347,21 +361,29 @@ def _rounds(
     space: Floats,
     steps: Floats,
     c: Floats,
+    folded: bool,
     small: int,
 ) -> tuple[int, int]:
-    """Algorithms 1 and 2 from round `start` on, until the end, or a round that Python has to do something for."""
+    """Algorithms 1 and 2 from round `start` on, until the end, or a round that Python has to do something for.
+
+    A round for which U was folded keeps the scores that it has: `predict` gives these, to the bit.
+    """
     rounds, used, counts = batch.rounds, U.used, U.counts
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        labelled, active, numbers, features, tasks = _look(U, V, lengths, batch, lo, hi, space, scores, steps, c)
+        labelled, active, numbers, features, tasks = _look(
+            U, V, lengths, batch, lo, hi, space, scores, steps, c, folded and t == start
+        )
         moves = active > 0 or (labelled > 0 and hyper.always_prox)
         if moves:
             if max(counts[TASKS], tasks) > small or active > ROOM or numbers > NONZEROS:
                 return t, LARGE
-            if used[0] + active > ROOM or used[1] + numbers > NONZEROS:
-                return t, FULL
-            if used[0] + active > len(U.C) or used[1] + numbers > len(U.values):
+            full = used[0] + active > ROOM or used[1] + numbers > NONZEROS
+            rows, count = (0, 0) if full else (used[0], used[1])
+            if rows + active > len(U.C) or count + numbers > len(U.values):
                 return t, NO_ROOM
+            if full:
+                return t, FULL
         _note(hyper, scalars, batch, lo, hi, scores, steps, moves, trace)
         if labelled > 0:
             scalars[T] += 1.0
@@ -425,6 +447,7 @@ def _look(
     scores: Floats,
     steps: Floats,
     c: Floats,
+    scored: bool,
 ) -> tuple[int, int, int, int, int]:
     """Score a round; steps are y where there is a loss, else 0, and the rows of c are U'x where they are long enough.
 
@@ -437,10 +460,11 @@ def _look(
         y, begin, end = batch.label[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
         if len(c) and U.counts[TASKS] <= c.shape[1]:
             row_dots(U, indices, values, begin, end, space, c[i - lo])
-            scores[i] = c[i - lo, task[i]] if task[i] < U.counts[TASKS] else 0.0
+            s = c[i - lo, task[i]] if task[i] < U.counts[TASKS] else 0.0
         else:
-            scores[i] = own_score(U, task[i], indices, values, begin, end, space)
-        scores[i] += personal_score(V, lengths, task[i], indices, values, begin, end)
+            s = own_score(U, task[i], indices, values, begin, end, space)
+        if not scored:
+            scores[i] = s + personal_score(V, lengths, task[i], indices, values, begin, end)
         steps[i - lo] = 0.0
         if not np.isnan(y):
             labelled += 1
