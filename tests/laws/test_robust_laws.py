@@ -14,7 +14,7 @@ import weft
 from learners.robust_runs import KINDS, events
 from oracles.robust import arow
 from weft.evaluation import record_romco, romco_theorem3
-from weft.learners import romco
+from weft.learners import romco_rounds
 
 pytestmark = pytest.mark.xdist_group("robust-laws")
 
@@ -53,11 +53,11 @@ def descent(found, step):
 def test_without_penalties_romco_is_subgradient_descent(found, eta1, eta2, schedule, name, large):
     letters = {"lam1": 0.0, "lam2": 0.0, "schedule": schedule, "kappa": 0.9}
     model = weft.Model(name, eta1=eta1, eta2=eta2, tasks=int(found.task.max()) + 1, **letters)
-    before, romco.SMALL = romco.SMALL, 0 if large else romco.SMALL
+    before, romco_rounds.SMALL = romco_rounds.SMALL, 0 if large else romco_rounds.SMALL
     try:
         scores = model.learn(found.stream)
     finally:
-        romco.SMALL = before
+        romco_rounds.SMALL = before
     factor = {"constant": lambda t: 1.0, "sqrt": lambda t: t**-0.5, "geometric": lambda t: 0.9 ** (t - 1)}[schedule]
     expected, Z = descent(found, lambda t: (eta1 + eta2) * factor(t))
     np.testing.assert_allclose(scores, expected, atol=1e-9)
