@@ -56,6 +56,7 @@ class _Romco:
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
     trace: ClassVar[tuple[str, ...]] = ("loss", "moved", "n2", "penalty")
+    similarities: ClassVar[bool] = True
 
     eta1: float = parameter(0.1, "step of the low-rank part", Real(above=0, at_most=1e100))
     eta2: float = parameter(0.1, "step of the personal part", Real(above=0, at_most=1e100))
