@@ -14,6 +14,7 @@ from rich.table import Table
 from benchmarks import (
     budget,
     labels,
+    low_rank,
     many_tasks,
     one_event,
     own_and_shared,
@@ -33,6 +34,7 @@ PARTS = {
     "simplex": simplex.run,
     "budget": budget.run,
     "smoothed": smoothed.run,
+    "low rank": low_rank.run,
     "start-up": start_up.run,
 }
 

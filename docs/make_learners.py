@@ -22,7 +22,8 @@ Letters are those of the papers. What the shared-loss learners do, and how to ch
 [shared-loss.md](shared-loss.md); what the mirror-descent learners do, and how to choose rates, b and a graph, in
 [mirror-descent.md](mirror-descent.md); what the kernel learners on a budget do, and which to take, in
 [budget.md](budget.md); what learners find that learn whom to listen to, or how tasks are related, in
-[smoothed.md](smoothed.md).
+[smoothed.md](smoothed.md); what the low-rank and the collaborative learners find, and when it helps, in
+[low-rank.md](low-rank.md).
 
 {contents}
 """
@@ -34,6 +35,7 @@ FAMILIES = {
     "Kernels on a budget": ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg"),
     "Smoothed: learned attention": ("osmtl-e", "osmtl-t"),
     "Relations between tasks, given or learned": ("foml", "omtrl-logdet", "omtrl-vonneumann", "omtrl-cov"),
+    "Low rank and personal": ("romco-nucl", "romco-logd", "coml", "cw-col"),
 }
 
 NOTES = {
@@ -81,6 +83,15 @@ NOTES = {
     "omtrl-logdet": "`W += C y A^-1[:, i] x'`, then `A^-1 += rate W W'`, brought to trace N.",
     "omtrl-vonneumann": "The same step, then `log A^-1 += rate W W'`.",
     "omtrl-cov": "The same step, then `A^-1 = cov(W) + 1e-3 I`, over the features that have occurred.",
+    "romco-nucl": "Classifies, as all of this family. Models are u_i + v_i; with g the gradient of a round's hinge "
+    "losses, the singular values of U - eta1 g shrink by eta1 lam1 and the columns of V - eta2 g by eta2 lam2, in "
+    "every round with a loss. On streams of one task a round, divide both lambdas by the number of tasks.",
+    "romco-logd": "The same, with singular values at the least of (s - h)^2 / 2 + rho log(1 + s^2), rho = eta1 lam1: "
+    "large ones are let alone, small ones are divided by 1 + 2 rho, and none becomes 0.",
+    "coml": "`u_k = m + min(C/(e1 + e2), l/|x|^2) y x`, m = (e1 u_k + e2 w)/(e1 + e2), where the margin is below 1; "
+    "then w by PA-I. A step costs O(features).",
+    "cw-col": "The same with Gaussians of a variance per feature: own and global model are mixed by their precisions, "
+    "then both take a step of AROW.",
 }
 
 KERNEL = {

@@ -63,6 +63,16 @@ def test_relations_of_three_tasks_name_every_pair_once(weft_command):
     assert found[0]["relation"] == pytest.approx(model.relations()[1, 2])
 
 
+def test_relations_that_are_similarities(weft_command):
+    """Two tasks have one cosine, which is no part of a step."""
+    model = weft.Model("romco-nucl")
+    model.learn(weft.Stream([[1.0, 0.0], [1.0, 1.0]], [1, 1], ["ann", "bob"]))
+    model.save("alike.weft")
+    found = json.loads(weft_command("inspect", "alike.weft", "--json").output)["relations"]
+    assert found["summary"].startswith("between")
+    assert found["strongest"] == [{"tasks": ["ann", "bob"], "relation": pytest.approx(model.relations()[0, 1])}]
+
+
 def test_pooled_relations(weft_command, events):
     weft_command("learn", events, "--model", "p.weft", "--set", "pooled=true")
     assert "pooled: all tasks have the same weights" in weft_command("inspect", "p.weft").stdout

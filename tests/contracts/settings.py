@@ -109,6 +109,13 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     ],
     "mtrbp": [*_BUDGET[::3], {"B": 3, "seed": 7}],  # its kernels and graphs are those of the Forgetron
     "mtforg": [*_BUDGET[1:-1], {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
+    "romco-nucl": [
+        {"lam1": 0.5, "lam2": 1.0, "always_prox": True},
+        {"schedule": "sqrt", "rho0": 1.0, "rho_only": True},
+    ],
+    "romco-logd": [{"lam1": 2.0, "eta2": 0.5, "lam2": 0.5, "schedule": "geometric"}],
+    "coml": [{"C": 0.3, "e2": 0.0}, {"e1": 0.2, "e2": 2.0}],
+    "cw-col": [{"r": 0.2, "mix": 0.8}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
     "osmtl-e": [
         {"alpha": 0.6, "C": 0.7, "lam": 0.5, "condition": "active"},
@@ -171,16 +178,16 @@ class Setting:
         return NAMES if self.named else list(names)
 
     def close(self, one: Any, other: Any) -> bool:
-        """Equal up to rounding; where a projection is found by iterations, up to what those amplify."""
+        """Equal up to rounding; where it is found by iterations, or from squares, up to what those amplify."""
         iterates = self.name == "hedge-mt-ogd" or self.parameters.get("projection") in ("ball", "v-sigma")
-        tolerance = 1e-8 if iterates else 1e-12
+        tolerance = 1e-8 if iterates or self.of_low_rank else 1e-12
         return np.allclose(one, other, rtol=tolerance, atol=tolerance)
 
     @property
     def conservative(self) -> bool:
-        """Does a round without loss change nothing? The logistic loss is never 0, experts have losses of their own, and
-        with condition="active" a task learns from the others' examples."""
-        if getattr(self.learner, "condition", "") == "active":
+        """Does a round without loss change nothing? The logistic loss is never 0, experts have losses of their own,
+        `always_prox` shrinks all the same, and with condition="active" a task learns from the others' examples."""
+        if getattr(self.learner, "condition", "") == "active" or getattr(self.learner, "always_prox", False):
             return False
         return getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge")
 
@@ -197,7 +204,22 @@ class Setting:
     @property
     def sums_over_tasks(self) -> bool:
         """Does a score sum over tasks, so that their order shows in the last bits?"""
-        return self.counts_tasks
+        return self.counts_tasks or self.of_low_rank
+
+    @property
+    def of_low_rank(self) -> bool:
+        """Does a matrix of all tasks have its singular values shrunk?"""
+        return self.name.startswith("romco")
+
+    @property
+    def keeps_whole_numbers(self) -> bool:
+        """Are there slots, places or counts in the state? Whole tables of weights need none."""
+        return self.name not in ("coml", "cw-col")
+
+    @property
+    def relates(self) -> bool:
+        """Is there a matrix of relations between tasks?"""
+        return self.name not in ("coml", "cw-col")
 
     @property
     def target(self) -> str:

@@ -188,8 +188,11 @@ def test_what_is_handed_out_is_a_copy(setting, soon_hashed):
         tally.errors,
         tally.f1,
         tally.live,
-        model.relations(),
     ]
+    if setting.relates:
+        handed.append(model.relations())
+    if hasattr(model.learner, "outliers"):
+        handed.append(model.outliers())
     handed.append(model.score(events.table(), "ann"))
     if not setting.keeps_rows:
         handed.append(model.weights())

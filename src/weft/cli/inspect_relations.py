@@ -29,13 +29,22 @@ def summary_of(model: "Model") -> dict[str, Any]:
     others = matrix[~np.eye(n, dtype=bool)]
     if not np.all(np.isfinite(others)):
         return {"summary": "undefined between some tasks, which have not learned anything yet"}
+    if getattr(model.learner, "similarities", False):
+        return _strongest(model, matrix, others)
     if not np.any(others):
         return {"summary": "none: an event moves its own task's weights only"}
     if np.all(others == others[0]) and np.all(np.diag(matrix) == others[0]):
         return {"summary": "pooled: all tasks have the same weights"}
     if np.allclose(others, others[0]):
         return {"summary": f"every task moves every other by {others[0]:.4g} of its own step"}
-    first, second = np.triu_indices(n, 1)  # every pair once, by its stronger direction
+    return _strongest(model, matrix, others)
+
+
+def _strongest(model: "Model", matrix: Any, others: Any) -> dict[str, Any]:
+    """The range of the relations, and the largest of them."""
+    import numpy as np
+
+    first, second = np.triu_indices(len(matrix), 1)  # every pair once, by its stronger direction
     matrix = np.where(np.abs(matrix) >= np.abs(matrix.T), matrix, matrix.T)
     strongest = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:5]
     pairs = [

@@ -18,6 +18,8 @@ mtrbp_theorem1, mtrbp_sharper, mtrbp_tight, mtforg_theorem2, largest_radius
                                    (left, right) of the bounds of Cavallanti and Cesa-Bianchi (2012), and for whom
 record_smoothed, SmoothedRun, osmtl_theorem1
                                    a run of an adaptive smoothed learner; Theorem 1 of Murugesan et al. (2016) for it
+record_romco, RomcoRun, romco_theorem3
+                                   a run of romco-nucl, and (left, right) of the bound of Yang, Zhao and Gao (2017)
 best_in_hindsight, best_linear     the fixed vectors with the least loss, among those that a bound allows
 """
 
@@ -37,6 +39,7 @@ from weft.evaluation.descent_rates import (
 )
 from weft.evaluation.descent_record import record_descent
 from weft.evaluation.hindsight import best_in_hindsight, best_linear
+from weft.evaluation.low_rank_bounds import RomcoRun, record_romco, romco_theorem3
 from weft.evaluation.measures import loss_and_slope
 from weft.evaluation.results import Comparison, LeftOut
 from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
@@ -50,6 +53,7 @@ __all__ = [
     "Descent",
     "KernelComparator",
     "LeftOut",
+    "RomcoRun",
     "Run",
     "SmoothedRun",
     "auc",
@@ -82,8 +86,10 @@ __all__ = [
     "record",
     "record_budget",
     "record_descent",
+    "record_romco",
     "record_smoothed",
     "regret",
+    "romco_theorem3",
     "theorem1",
     "theorem1_varying",
     "theorem4",

@@ -17,9 +17,10 @@ which the nuclear norm makes singular. With c = U'x,
     U T        has   Q diag(shrink(s)^2) Q'             O((m + k) m^2)
 
 Before X overflows the pieces are *folded*: B <- U, S <- I, X and C empty, G <- B'B, at O(d m^2), which also ends the
-drift of G. When that happens depends on the rows taken alone: reading (`dots`, `column`, `matrix`) changes nothing, and
-the room behind the last feature and task that occurred has no influence on any number, so arrays may be padded with
-zeros at any time.
+drift of G. Where d m^2 is small, or many rows come at once, U may as well stay folded: `settle` takes the whole step on
+B. When pieces are folded depends on the rows taken alone: reading (`dots`, `column`, `matrix`) changes nothing, and the
+room behind the last feature and task that occurred has no influence on any number, so arrays may be padded with zeros
+at any time. BLAS adds up what lies together in another order than what has gaps: it is given copies without gaps.
 
 Invariants: G is symmetric and U'U up to rounding; a column that got no row is exactly 0, also in what `dots` returns.
 
@@ -33,8 +34,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from weft.batch import Floats, Ints
+from weft.jit import kernel, lean
 
 ROOM = 64
 """Rows that X holds, unless said otherwise."""
@@ -44,7 +47,11 @@ FLOOR = math.sqrt(100.0 * float(np.finfo(float).eps))
 """The least singular value that a Gram matrix resolves, in units of the largest."""
 NOTHING = 1e-290
 """A column whose squared length is not above this is left as it is: its eigenvalues would underflow."""
-ROWS, FEATURES, TASKS = range(3)
+ROWS, NUMBERS = range(2)
+FEATURES, TASKS, LOOSE = range(3)
+
+Rule = Callable[[Floats], Floats]
+"""What becomes of singular values; 0 <= rule(s) <= s."""
 
 
 class LowRank(NamedTuple):
@@ -63,11 +70,14 @@ class LowRank(NamedTuple):
     S: Floats
     C: Floats
     G: Floats
-    indptr: Ints
+    begins: Ints
+    """Where the rows of X begin in `indices` and `values`."""
     indices: Ints
     values: Floats
+    used: Ints
+    """The rows in X, and their numbers."""
     counts: Ints
-    """The rows in X; the features, and the tasks, up to the last one that occurred."""
+    """The features, and the tasks, up to the last one that occurred; 1 if there are pieces, 0 if U is B."""
 
 
 class Spectrum(NamedTuple):
@@ -84,24 +94,18 @@ def zeros(features: int, tasks: int, room: int = ROOM, nonzeros: int = NONZEROS)
         S=np.zeros((tasks, tasks)),
         C=np.zeros((room, tasks)),
         G=np.zeros((tasks, tasks)),
-        indptr=np.zeros(room + 1, dtype=np.int64),
+        begins=np.zeros(room, dtype=np.int64),
         indices=np.zeros(nonzeros, dtype=np.int64),
         values=np.zeros(nonzeros),
+        used=np.zeros(2, dtype=np.int64),
         counts=np.zeros(3, dtype=np.int64),
     )
 
 
 def dots(U: LowRank, indices: Ints, values: Floats) -> Floats:
     """U'x: the score of x under every task."""
-    k, _, m = U.counts
-    c = np.zeros(len(U.G))
-    c[:m] = (values @ U.B[indices, :m]) @ U.S[:m, :m]
-    if k:
-        x = np.zeros(len(U.B))
-        x[indices] = values
-        stop = U.indptr[k]
-        products = np.add.reduceat(U.values[:stop] * x[U.indices[:stop]], U.indptr[:k])
-        c[:m] += products @ U.C[:k, :m]
+    c = np.empty(len(U.G))
+    row_dots(U, indices, values, 0, len(indices), np.zeros(len(U.B)), c)
     return c
 
 
@@ -109,77 +113,207 @@ def add(U: LowRank, indices: Ints, values: Floats, a: Floats, c: Floats | None =
     """U <- U + x a'; the features of x ascend, and `c` is what `dots` says of x, if that is at hand."""
     n2 = float(values @ values)
     if n2 == 0.0 or not a.any():
-        return  # X has no place for an empty row: `reduceat` would read the next one's numbers
+        return
     if c is None:
         c = dots(U, indices, values)
-    start = U.indptr[U.counts[ROWS]]
-    if U.counts[ROWS] == len(U.C) or start + len(values) > len(U.values):
+    if U.used[ROWS] == len(U.C) or U.used[NUMBERS] + len(values) > len(U.values):
         fold(U)
-        start = 0
-    U.counts[FEATURES] = max(U.counts[FEATURES], indices[-1] + 1)
-    U.counts[TASKS] = m = max(U.counts[TASKS], np.flatnonzero(a)[-1] + 1)
+    reach(U, int(indices[-1]) + 1, int(np.flatnonzero(a)[-1]) + 1)
+    m = U.counts[TASKS]
     half = np.outer(c[:m] + 0.5 * n2 * a[:m], a[:m])
     U.G[:m, :m] += half + half.T
-    if len(values) > len(U.values):  # a row that X can never hold; S = I after folding
+    if len(values) > len(U.values):  # a row that X can never hold; U is folded
         U.B[indices, :m] += np.outer(values, a[:m])
-        U.S[:m, :m] = np.eye(m)
         return
-    k, stop = U.counts[ROWS], start + len(values)
+    k, start = U.used
+    stop = start + len(values)
+    U.begins[k] = start
     U.indices[start:stop] = indices
     U.values[start:stop] = values
     U.C[k] = a
-    U.counts[ROWS] = k + 1
-    U.indptr[k + 1] = stop
+    U.used[:] = k + 1, stop
+    U.counts[LOOSE] = 1
 
 
-def shrink(U: LowRank, rule: Callable[[Floats], Floats]) -> Spectrum:
+def shrink(U: LowRank, rule: Rule) -> Spectrum:
     """Every singular value s becomes rule(s), where 0 <= rule(s) <= s."""
-    k = U.counts[ROWS]
-    found = np.zeros(len(U.G))
-    live = np.flatnonzero(np.diagonal(U.G) > NOTHING)
-    if not len(live):
-        return Spectrum(found, 0)
-    squares, Q = np.linalg.eigh(U.G[np.ix_(live, live)])
-    floor = FLOOR * math.sqrt(squares[-1])
-    s = np.sqrt(np.maximum(squares, floor * floor))
-    factors = rule(s) / s
-    shrunk = np.sqrt(np.maximum(squares, 0.0)) * factors
-    if (factors != 1.0).any():
-        m = U.counts[TASKS]
-        T = (Q * factors) @ Q.T
-        U.S[:m, live] = U.S[:m, live] @ T
-        U.C[:k, live] = U.C[:k, live] @ T
-        root = Q * shrunk
-        U.G[np.ix_(live, live)] = root @ root.T
-    found[: len(live)] = np.sort(shrunk)[::-1]
-    return Spectrum(found, int(((squares > floor * floor) & (shrunk > 0.0)).sum()))
+    live, T, spectrum = _shrinkage(U, rule)
+    if T is not None:
+        k, m = U.used[ROWS], U.counts[TASKS]
+        U.S[:m, live] = U.S[:m, live].copy() @ T
+        U.C[:k, live] = U.C[:k, live].copy() @ T
+        U.counts[LOOSE] = 1
+    return spectrum
+
+
+def settle(U: LowRank, rule: Rule) -> Spectrum:
+    """The same where U is B, changed or not since the last step, and stays so."""
+    d, m = U.counts[FEATURES], U.counts[TASKS]
+    B = U.B[:d, :m].copy()
+    U.G[:m, :m] = B.T @ B
+    live, T, spectrum = _shrinkage(U, rule)
+    if T is not None:
+        U.B[:d, live] = B[:, live] @ T
+    return spectrum
 
 
 def matrix(U: LowRank) -> Floats:
     """U as one array."""
-    k, d, m = U.counts
+    d, m = U.counts[FEATURES], U.counts[TASKS]
+    if not U.counts[LOOSE]:
+        return U.B.copy()
     whole = np.zeros(U.B.shape)
-    whole[:d, :m] = U.B[:d, :m] @ U.S[:m, :m]
-    for row in range(k):
-        part = slice(U.indptr[row], U.indptr[row + 1])
-        whole[U.indices[part], :m] += np.outer(U.values[part], U.C[row, :m])
+    whole[:d, :m] = U.B[:d, :m].copy() @ U.S[:m, :m].copy()
+    _spread(U, 0, int(m), whole)
     return whole
 
 
 def column(U: LowRank, task: int) -> Floats:
     """The weights of one task."""
-    k, d, m = U.counts
-    u = np.zeros(len(U.B))
-    u[:d] = U.B[:d, :m] @ U.S[:m, task]
-    stop = U.indptr[k]
-    np.add.at(u, U.indices[:stop], np.repeat(U.C[:k, task], np.diff(U.indptr[: k + 1])) * U.values[:stop])
-    return u
+    d, m = U.counts[FEATURES], U.counts[TASKS]
+    if not U.counts[LOOSE]:
+        return U.B[:, task].copy()
+    u = np.zeros((len(U.B), 1))
+    u[:d, 0] = U.B[:d, :m].copy() @ U.S[:m, task].copy()
+    _spread(U, task, task + 1, u)
+    return u[:, 0].copy()
 
 
 def fold(U: LowRank) -> None:
     """Put the pieces together again, and make the Gram matrix anew."""
-    _, d, m = U.counts
-    U.B[:] = matrix(U)
-    U.S[:m, :m] = np.eye(m)
-    U.G[:m, :m] = U.B[:d, :m].T @ U.B[:d, :m]
-    U.counts[ROWS] = 0
+    if U.counts[LOOSE]:
+        d, m = U.counts[FEATURES], U.counts[TASKS]
+        U.B[:] = matrix(U)
+        U.S[:m, :m] = np.eye(m)
+        B = U.B[:d, :m].copy()
+        U.G[:m, :m] = B.T @ B
+        U.used[:] = 0
+        U.counts[LOOSE] = 0
+
+
+def reach(U: LowRank, features: int, tasks: int) -> None:
+    """Features and tasks up to these numbers may occur from now on: U's columns of new tasks are 0, in all pieces."""
+    U.counts[FEATURES] = max(U.counts[FEATURES], features)
+    known = U.counts[TASKS]
+    if tasks > known:
+        new = np.arange(known, tasks)
+        U.S[new, new] = 1.0
+        U.counts[TASKS] = tasks
+
+
+def _shrinkage(U: LowRank, rule: Rule) -> tuple[Ints | slice, Floats | None, Spectrum]:
+    """The columns that are not 0, the matrix T that shrinks them, or None if it is I, and G after the step."""
+    m = int(U.counts[TASKS])
+    found = np.zeros(len(U.G))
+    diagonal = U.G.diagonal()[:m]
+    live: Ints | slice = slice(0, m)
+    here: tuple[Ints | slice, Ints | slice] | tuple[Ints, ...] = (live, live)
+    if m == 0 or not (diagonal > NOTHING).all():
+        live = np.flatnonzero(diagonal > NOTHING)
+        if not len(live):
+            return live, None, Spectrum(found, 0)
+        here = np.ix_(live, live)
+    squares, Q, failed = lapack.dsyevd(U.G[here], lower=1)
+    if failed:
+        squares, Q = np.linalg.eigh(U.G[here])
+    floor = FLOOR * math.sqrt(squares[-1])
+    s = np.sqrt(np.maximum(squares, floor * floor))
+    factors = rule(s) / s
+    shrunk = np.sqrt(np.maximum(squares, 0.0)) * factors
+    T = None
+    if (factors != 1.0).any():
+        T = (Q * factors) @ Q.T
+        root = Q * shrunk
+        U.G[here] = root @ root.T
+    found[: len(shrunk)] = np.sort(shrunk)[::-1]
+    rank = int(np.count_nonzero((squares > floor * floor) & (shrunk > 0.0)))
+    return live, T, Spectrum(found, rank)
+
+
+@kernel
+def row_dots(U: LowRank, indices: Ints, values: Floats, begin: int, end: int, space: Floats, c: Floats) -> None:
+    """c = U'x of the row values[begin:end], with space of a number per feature that is 0 before and after."""
+    B, S, counts = U.B, U.S, U.counts
+    m = counts[TASKS]
+    z = c if counts[LOOSE] == 0 else np.empty(m)
+    for j in range(len(c)):
+        c[j] = 0.0
+    for j in range(m):
+        z[j] = 0.0
+    for e in range(begin, end):
+        for j in range(m):
+            z[j] += values[e] * B[indices[e], j]
+    if counts[LOOSE] == 0:
+        return
+    for i in range(m):
+        if z[i] != 0.0:
+            for j in range(m):
+                c[j] += z[i] * S[i, j]
+    rows_dots(U, 0, indices, values, begin, end, space, c)
+
+
+@lean
+def rows_dots(
+    U: LowRank, first: int, indices: Ints, values: Floats, begin: int, end: int, space: Floats, c: Floats
+) -> None:
+    """Add what the rows of X from `first` on contribute to U'x."""
+    _, _, C, _, begins, kept, numbers, used, counts = U
+    if first == used[ROWS]:
+        return
+    for e in range(begin, end):
+        space[indices[e]] = values[e]
+    for r in range(first, used[ROWS]):
+        product = _overlap(begins, kept, numbers, used, r, space)
+        if product != 0.0:
+            for j in range(counts[TASKS]):
+                c[j] += product * C[r, j]
+    for e in range(begin, end):
+        space[indices[e]] = 0.0
+
+
+@kernel
+def _spread(U: LowRank, first: int, last: int, whole: Floats) -> None:
+    """Add X' C to the columns first .. last-1 of U."""
+    _, _, C, _, begins, kept, numbers, used, _ = U
+    for r in range(used[ROWS]):
+        end = begins[r + 1] if r + 1 < used[ROWS] else used[NUMBERS]
+        for e in range(begins[r], end):
+            for j in range(first, last):
+                whole[kept[e], j - first] += numbers[e] * C[r, j]
+
+
+@lean
+def _overlap(begins: Ints, kept: Ints, numbers: Floats, used: Ints, r: int, space: Floats) -> float:
+    """The product of row r of X with the row that lies in `space`."""
+    product = 0.0
+    end = begins[r + 1] if r + 1 < used[ROWS] else used[NUMBERS]
+    for e in range(begins[r], end):
+        product += numbers[e] * space[kept[e]]
+    return product
+
+
+@lean
+def own_score(U: LowRank, k: int, indices: Ints, values: Floats, begin: int, end: int, space: Floats) -> float:
+    """What `row_dots` has for task k, to the bit."""
+    B, S, C, _, begins, kept, numbers, used, counts = U
+    s = 0.0
+    if counts[LOOSE] == 0:
+        for e in range(begin, end):
+            s += values[e] * B[indices[e], k]
+        return s
+    if k >= counts[TASKS]:
+        return s
+    for i in range(counts[TASKS]):
+        z = 0.0
+        for e in range(begin, end):
+            z += values[e] * B[indices[e], i]
+        if z != 0.0:
+            s += z * S[i, k]
+    for e in range(begin, end):
+        space[indices[e]] = values[e]
+    for r in range(used[ROWS]):
+        if C[r, k] != 0.0:
+            s += _overlap(begins, kept, numbers, used, r, space) * C[r, k]
+    for e in range(begin, end):
+        space[indices[e]] = 0.0
+    return s

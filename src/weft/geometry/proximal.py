@@ -14,12 +14,14 @@ The last two leave the singular vectors as they are and shrink every singular va
 step changes its argument.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from weft.batch import Floats
+from weft.jit import kernel, lean
 
 CONVEX = 4.0
 """Up to this rho the scalar log-determinant problem is strictly convex; beyond it, two local minima may compete."""
@@ -173,3 +175,84 @@ def _shrunk(U: Floats, shrink: Any) -> Shrunk:
         matrix[:, live] = (P[:, kept] * values[kept]) @ Qt[kept]
     floor = max(U.shape) * ROUNDING * values.max(initial=0.0)
     return Shrunk(matrix, values, int((values > floor).sum()))
+
+
+# --- the same for few singular values, h >= 0, without the cost of a call for every operation ---
+
+
+@kernel
+def soft_values(h: Floats, tau: float) -> Floats:
+    """`soft` of singular values.
+
+    >>> soft_values(np.array([3.0, 0.5]), 1.0).tolist()
+    [2.0, 0.0]
+    """
+    s = np.empty_like(h)
+    for i in range(len(h)):
+        s[i] = max(h[i] - tau, 0.0)
+    return s
+
+
+@kernel
+def log_values(h: Floats, rho: float) -> Floats:
+    """`log_shrink` of singular values.
+
+    >>> log_values(np.array([0.0, 1e-3, 2.0, 100.0]), 0.5).round(6).tolist()
+    [0.0, 0.0005, 1.543689, 99.99]
+    """
+    s = np.empty_like(h)
+    for i in range(len(h)):
+        s[i] = log_value(h[i], rho)
+    return s
+
+
+@lean
+def log_value(h: float, rho: float) -> float:
+    """`log_shrink` of one singular value."""
+    if h <= 0.0 or rho == 0.0:
+        return max(h, 0.0)
+    if rho <= CONVEX:
+        return _climb(0.0, h, h, rho)
+    square = rho - 1.0 + np.sqrt(rho * (rho - CONVEX))
+    low, last = min(np.sqrt((2.0 * rho + 1.0) / square), h), min(np.sqrt(square), h)
+    left = _steepness(low, h, rho) >= 0.0
+    right = not left or (last < h and _steepness(last, h, rho) <= 0.0)
+    s = _climb(0.0, low, h, rho) if left else 0.0
+    if right:
+        other = _climb(last, h, h, rho)
+        if not left or _height(other, h, rho) < _height(s, h, rho):
+            return other
+    return s
+
+
+@lean
+def _steepness(s: float, h: float, rho: float) -> float:
+    return s - h + 2.0 * rho * s / (1.0 + s * s)
+
+
+@lean
+def _height(s: float, h: float, rho: float) -> float:
+    return 0.5 * (s - h) * (s - h) + rho * math.log1p(s * s)
+
+
+@lean
+def _climb(low: float, high: float, h: float, rho: float) -> float:
+    """`_root` for one value."""
+    s = 0.5 * (low + high)
+    for _ in range(MOST_STEPS):
+        slope = _steepness(s, h, rho)
+        if abs(slope) <= 2.0 * ROUNDING * h or high - low <= 2.0 * ROUNDING * high:
+            break
+        if slope < 0.0:
+            low = s
+        else:
+            high = s
+        square = 1.0 + s * s
+        curvature = 1.0 + 2.0 * rho * (2.0 - square) / (square * square)
+        step = s - slope / curvature if curvature > 0.0 else high + 1.0
+        if not low <= step <= high:
+            step = 0.5 * (low + high)
+        if step == s:
+            break
+        s = step
+    return s

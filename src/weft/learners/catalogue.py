@@ -33,6 +33,10 @@ PLACES = {
     "omtrl-logdet": "relationship.OmtrlLogdet",
     "omtrl-vonneumann": "relationship.OmtrlVonneumann",
     "omtrl-cov": "relationship.OmtrlCov",
+    "romco-nucl": "romco.RomcoNucl",
+    "romco-logd": "romco.RomcoLogd",
+    "coml": "collaborative.Coml",
+    "cw-col": "collaborative.CwCol",
 }
 """Where every learner lies, as module and class."""
 
@@ -87,7 +91,8 @@ def catalogue() -> list[Entry]:
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
      'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
-     'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov']
+     'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov',
+     'romco-nucl', 'romco-logd', 'coml', 'cw-col']
     """
     return [
         Entry(

@@ -1,4 +1,4 @@
-"""Learners that keep a number for every pair of tasks: the memory that takes, and its limit."""
+"""Learners that keep a number for every pair of tasks, or of task and feature: the memory it takes, and its limit."""
 
 from typing import Any
 
@@ -14,6 +14,16 @@ def refuse_matrix(learner: Any, tasks: int, matrices: int = 1, remedy: str = "")
             f"{learner.name} keeps {'a table' if matrices == 1 else f'{matrices} tables'} of {tasks:,} x {tasks:,} "
             f"numbers, one for every pair of tasks: {_bytes(need)}, more than matrix_limit={learner.matrix_limit:,}; "
             f"{remedy}raise matrix_limit, or take a learner without it, such as mt-ogd"
+        )
+
+
+def refuse_tables(learner: Any, tasks: int, features: int, tables: int, matrices: int = 0) -> None:
+    """The same for a learner that keeps `tables` of tasks x features numbers as well."""
+    need = 8 * (tables * features + matrices * tasks) * tasks
+    if need > learner.matrix_limit:
+        raise ValueError(
+            f"{learner.name} keeps whole tables of {tasks:,} tasks x {features:,} features: {_bytes(need)}, more than "
+            f"matrix_limit={learner.matrix_limit:,}; raise matrix_limit, or take a learner without them, such as mt-ogd"
         )
 
 

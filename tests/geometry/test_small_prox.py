@@ -1,0 +1,82 @@
+"""Small proximal steps in compiled code against LAPACK and full steps."""
+
+import numpy as np
+import pytest
+
+from weft.geometry import gram_prox
+from weft.geometry.proximal import log_shrink, log_values, logdet_prox, nuclear_prox, soft, soft_values
+from weft.geometry.small_prox import add, eigen, reach, shrink
+
+
+def spectra(rng, m):
+    """Matrices of every kind: full, of low rank, diagonal, with equal eigenvalues, graded over many magnitudes."""
+    X = rng.normal(size=(m + 3, m))
+    yield X.T @ X
+    yield X[: m // 2 + 1].T @ X[: m // 2 + 1]
+    yield np.diag(rng.random(m))
+    yield np.eye(m)
+    yield np.zeros((m, m))
+    yield np.ones((m, m))
+    scale = 10.0 ** -np.linspace(0, 12, m)
+    yield scale[:, None] * (X.T @ X) * scale
+    Q = np.linalg.qr(rng.normal(size=(m, m)))[0]
+    yield (Q * np.repeat([1.0, 2.0], [m // 2, m - m // 2])) @ Q.T
+    banded = np.diag(np.ones(m)) + np.diag(np.ones(m - 1), 1) + np.diag(np.ones(m - 1), -1)
+    yield banded
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 7, 12, 16])
+def test_eigenvalues_and_vectors(m):
+    rng = np.random.default_rng(m)
+    for _ in range(20):
+        for A in spectra(rng, m):
+            A = (A + A.T) / 2
+            w, Q = np.empty(m), np.empty((m, m))
+            assert eigen(A.copy(), w, Q)
+            size = np.abs(A).max() * m
+            np.testing.assert_allclose(np.sort(w), np.linalg.eigvalsh(A), atol=1e-14 * size)
+            np.testing.assert_allclose(Q @ Q.T, np.eye(m), atol=1e-13)
+            np.testing.assert_allclose((Q.T * w) @ Q, A, atol=1e-14 * size)
+
+
+def test_numbers_that_are_not_finite_come_to_an_end():
+    A = np.full((4, 4), np.nan)
+    eigen(A, np.empty(4), np.empty((4, 4)))
+    U = gram_prox.zeros(2, 3)
+    gram_prox.reach(U, 2, 3)
+    U.G[:] = np.inf
+    assert shrink(U, False, 0.1) == np.inf
+
+
+@pytest.mark.parametrize("logd", [False, True])
+@pytest.mark.parametrize("strength", [0.0, 1e-6, 0.01, 0.5, 9.0])
+@pytest.mark.parametrize(("d", "m"), [(1, 1), (2, 4), (50, 5), (40, 12)])
+def test_steps_equal_full_ones(d, m, strength, logd):
+    """Rows for one column each, some of them 0, and shrinking in between; the arrays have room to spare."""
+    rng = np.random.default_rng(d)
+    U, W = gram_prox.zeros(d + 3, m + 2), np.zeros((d, m))
+    for t in range(60):
+        k, indices = int(rng.integers(m if t > 5 else 1)), np.sort(rng.permutation(d)[: rng.integers(0, 7)])
+        values, a = rng.normal(size=len(indices)), float(rng.choice([-0.7, 0.0, 1.3]))
+        reach(U, d, k + 1)
+        add(U, k, indices, values, 0, len(indices), a, gram_prox.dots(U, indices, values))
+        W[indices, k] += a * values
+        total = shrink(U, logd, strength)
+        full = (logdet_prox if logd else nuclear_prox)(W, strength)
+        W = full.matrix
+        np.testing.assert_allclose(gram_prox.matrix(U)[:d, :m], W, atol=2e-8)
+        np.testing.assert_allclose(U.G[:m, :m], W.T @ W, atol=1e-7)
+        assert total == pytest.approx(full.values.sum(), abs=1e-6)
+        np.testing.assert_array_equal(gram_prox.matrix(U)[:d, :m][:, ~W.any(axis=0)], 0.0)
+        if t == 40:
+            gram_prox.fold(U)
+    assert strength > 0.1 or np.abs(W).max() > 0.1
+
+
+def test_values_one_by_one():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        h, rho = rng.exponential(size=20) * 10.0 ** rng.uniform(-3, 2), float(10.0 ** rng.uniform(-3, 1.7))
+        np.testing.assert_allclose(log_values(h, rho), log_shrink(h, rho), rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(soft_values(h, rho), soft(h, rho))
+    assert log_values(np.array([0.0, 2.0]), 0.0).tolist() == [0.0, 2.0]

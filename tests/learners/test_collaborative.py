@@ -1,0 +1,96 @@
+"""COML and CW-COL against their dense oracles; what they say and refuse."""
+
+import numpy as np
+import pytest
+
+import weft
+from learners.robust_runs import KINDS, beside, events
+from oracles.robust import Coml, CwCol
+
+pytestmark = pytest.mark.xdist_group("collaborative")
+
+LETTERS = {
+    "coml": [{}, {"C": 0.1}, {"e1": 0.3, "e2": 2.0}, {"e2": 0.0}, {"C": 20.0, "e1": 5.0, "e2": 1e-3}],
+    "cw-col": [{}, {"r": 0.1}, {"mix": 0.9, "r": 10.0}, {"mix": 1.0}, {"mix": 0.0}],
+}
+CASES = [(name, letters) for name, many in LETTERS.items() for letters in many]
+ORACLES = {"coml": Coml, "cw-col": CwCol}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "letters"), CASES, ids=str)
+def test_equals_the_oracle(name, letters, kind):
+    found = events(kind, rounds=80)
+    model, oracle = weft.Model(name, tasks=5, features=9, **letters), ORACLES[name](5, 9, **letters)
+    np.testing.assert_allclose(model.learn(found.stream), beside(oracle, found), atol=1e-10)
+    np.testing.assert_allclose(model.weights(), oracle.u, atol=1e-10)
+    np.testing.assert_allclose(model.state.w[:9], oracle.w, atol=1e-10)
+    np.testing.assert_allclose(model.outliers(), np.linalg.norm(oracle.u - oracle.w, axis=1), atol=1e-10)
+    if name == "cw-col":
+        np.testing.assert_allclose(1.0 / (1.0 + model.state.personal[:5, :9]), oracle.personal, atol=1e-12)
+        np.testing.assert_allclose(1.0 / (1.0 + model.state.shared[:9]), oracle.shared, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_a_row_of_zeros_changes_nothing(name):
+    model = weft.Model(name)
+    model.learn(events("some").stream)
+    weights = [array.copy() for array in model.state]
+    model.learn(weft.Stream([[0.0] * 9, [0.0] * 9], [1, -1], [0, 3], rounds=[0, 0]))
+    assert model.learn_one([0.0] * 9, 1, 2) == 0.0
+    assert all(np.array_equal(a, b) for a, b in zip(model.state, weights, strict=True))
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_the_parts_of_a_score(name):
+    found = events("all")
+    model = weft.Model(name)
+    model.learn(found.stream)
+    x = found.X[7]
+    parts = model.explain(x, 1)
+    assert parts.shared == pytest.approx(model.state.w[:9] @ x)
+    assert parts.own + parts.shared == pytest.approx(parts.score)
+    stranger = model.explain(x, "stranger")
+    assert (stranger.score, stranger.own, stranger.shared) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_there_are_no_relations(name):
+    model = weft.Model(name)
+    model.learn_one({"a": 1.0}, 1, "ann")
+    with pytest.raises(ValueError, match=rf"{name} relates every task to one global model.*outliers"):
+        model.relations()
+
+
+def test_a_new_task_takes_the_global_model_in_with_its_first_step():
+    model = weft.Model("coml", e2=3.0)
+    for _ in range(5):
+        model.learn_one({"free": 1.0, "offer": 1.0}, 1, "ann")
+    assert model.predict_one({"free": 1.0, "offer": 1.0}, "bob") == 0.0
+    model.learn_one({"lunch": 1.0}, -1, "bob")
+    assert model.predict_one({"free": 1.0, "offer": 1.0}, "bob") > 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "letter", "value"),
+    [
+        ("coml", "C", 0.0),
+        ("coml", "e1", 0.0),
+        ("coml", "e2", -1.0),
+        ("coml", "matrix_limit", "lots"),
+        ("cw-col", "r", 0.0),
+        ("cw-col", "mix", 1.5),
+        ("cw-col", "mix", -0.1),
+    ],
+)
+def test_bad_letters(name, letter, value):
+    with pytest.raises(ValueError, match=f"{name}: {letter}=.* must be"):
+        weft.Model(name, **{letter: value})
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_too_many_tasks_or_features(name):
+    model = weft.Model(name, matrix_limit=1000)
+    with pytest.raises(ValueError, match=r"whole tables of 2 tasks x 100 features.*raise matrix_limit"):
+        model.learn(weft.Stream(np.ones((2, 100)), [1, 1], ["ann", "bob"]))
+    assert model.tasks == []
