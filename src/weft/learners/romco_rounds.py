@@ -102,8 +102,8 @@ class Hyper(NamedTuple):
 
 
 def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    steps = np.empty(len(scores))
-    _look(state.U, state.V, state.lengths, batch, 0, len(scores), state.space, scores, steps, NOTHING, False)
+    steps, space = np.empty(len(scores)), np.zeros(len(state.B))  # of its own: several threads may predict at once
+    _look(state.U, state.V, state.lengths, batch, 0, len(scores), space, scores, steps, NOTHING, False)
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
