@@ -109,6 +109,11 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     ],
     "mtrbp": [*_BUDGET[::3], {"B": 3, "seed": 7}],  # its kernels and graphs are those of the Forgetron
     "mtforg": [*_BUDGET[1:-1], {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
+    "smtl-e": [{"every": 30, "lam": 0.2, "reg": 1.0}],
+    "smtl-t": [{"every": 45, "alpha": 0.2, "lam": 0.5, "reg": 1.0}],
+    "stl": [{"every": 7}],
+    "itl": [{"every": 7}],
+    "shamo": [{"every": 20, "m": 3, "seed": 1, "reg": 0.1}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
 }
 
@@ -169,7 +174,13 @@ class Setting:
     @property
     def conservative(self) -> bool:
         """Does a round without loss change nothing? The logistic loss is never 0, and experts have their own losses."""
-        return getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge")
+        loss = getattr(self.learner, "loss", "hinge")
+        return loss != "logistic" and not self.name.startswith("hedge") and not self.refits
+
+    @property
+    def refits(self) -> bool:
+        """Does it keep all rows, and learn from them every so many events?"""
+        return hasattr(self.learner, "refit")
 
     @property
     def projects(self) -> bool:

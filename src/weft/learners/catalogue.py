@@ -27,6 +27,11 @@ PLACES = {
     "mtbprj-2": "budget.Mtbprj2",
     "mtrbp": "budget.Mtrbp",
     "mtforg": "budget.Mtforg",
+    "smtl-e": "smoothed_batch.SmtlE",
+    "smtl-t": "smoothed_batch.SmtlT",
+    "stl": "smoothed_batch.Stl",
+    "itl": "smoothed_batch.Itl",
+    "shamo": "smoothed_batch.Shamo",
 }
 """Where every learner lies, as module and class."""
 
@@ -80,7 +85,8 @@ def catalogue() -> list[Entry]:
 
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
-     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg']
+     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg', 'smtl-e', 'smtl-t', 'stl',
+     'itl', 'shamo']
     """
     return [
         Entry(
