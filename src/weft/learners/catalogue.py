@@ -32,6 +32,8 @@ PLACES = {
     "stl": "smoothed_batch.Stl",
     "itl": "smoothed_batch.Itl",
     "shamo": "smoothed_batch.Shamo",
+    "mtfl": "low_rank_batch.Mtfl",
+    "trml": "low_rank_batch.Trml",
 }
 """Where every learner lies, as module and class."""
 
@@ -86,7 +88,7 @@ def catalogue() -> list[Entry]:
     >>> [entry.name for entry in catalogue()]
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
      'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg', 'smtl-e', 'smtl-t', 'stl',
-     'itl', 'shamo']
+     'itl', 'shamo', 'mtfl', 'trml']
     """
     return [
         Entry(

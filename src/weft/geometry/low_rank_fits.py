@@ -1,0 +1,189 @@
+"""Models of all tasks, fitted together so that they share few directions: feature learning, and the trace norm.
+
+W has a row per feature and a column per task. Both problems are convex; a start W only saves steps.
+
+    feature_learning   min_W  sum_i |X_i w_i - y_i|^2 + gamma |[W, sqrt(eps) I]|_*^2
+    trace_norm         min_W  sum_i (mean loss of w_i on X_i, y_i) + lam |W|_*
+
+with |.|_* the sum of the singular values.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from weft.batch import Floats, Ints
+from weft.geometry.losses import LOGISTIC
+from weft.geometry.proximal import nuclear_prox, thin_svd
+
+CLOSE = 1e-12
+"""The largest change of an entry at which a fit ends, relative to 1 + the largest entry."""
+MOST_STEPS = 10_000
+DEPTH = 10
+"""Steps that are extrapolated from."""
+DENSE = 1 << 22
+"""Rows of a task with at most so many entries are kept as a table: 32 MiB."""
+SMALL = 1024
+"""Matrices up to this size have their norm by their eigenvalues, larger ones a bound on it."""
+
+
+class Fitted(NamedTuple):
+    """W and the steps that it took."""
+
+    W: Floats
+    steps: int
+
+
+# --- feature learning -----------------------------------------------------------------------------------------------
+
+
+class _Square(NamedTuple):
+    """|X w - y|^2 of a task up to a constant as |rows w - z|^2 with at most as many rows as features.
+
+    rows rows' = vectors diag(values) vectors', and `turned` = vectors' z.
+    """
+
+    rows: Any
+    z: Floats
+    values: Floats
+    vectors: Floats
+    turned: Floats
+
+
+def _square(X: Any, y: Floats) -> _Square:
+    n, d = X.shape
+    rows, z = (X.toarray() if n > d or n * d <= DENSE else X), y
+    if n > d:
+        basis, rows = np.linalg.qr(rows)
+        z = basis.T @ y
+    gram = rows @ rows.T
+    values, vectors = np.linalg.eigh(gram.toarray() if sparse.issparse(gram) else gram)
+    return _Square(rows, z, np.maximum(values, 0.0), vectors, vectors.T @ z)
+
+
+class _Spread(NamedTuple):
+    """D = (WW' + eps I)^1/2 / trace = U diag(lift) U' + shift I, and the trace."""
+
+    U: Floats
+    lift: Floats
+    shift: float
+    trace: float
+
+
+def _spread(W: Floats, eps: float) -> _Spread:
+    U, s, _ = thin_svd(W)
+    roots = np.sqrt(s * s + eps)
+    trace = float(roots.sum()) + (W.shape[0] - len(s)) * float(np.sqrt(eps))
+    return _Spread(U, (roots - np.sqrt(eps)) / trace, float(np.sqrt(eps)) / trace, trace)
+
+
+def _solve(task: _Square, D: _Spread, gamma: float) -> Floats:
+    """w = D X'(X D X' + gamma I)^-1 y: the rank of U is low, and the rest is diagonal in the eigenvectors of XX'."""
+    A = gamma + D.shift * task.values
+    Z = task.vectors.T @ (task.rows @ D.U) * np.sqrt(D.lift)
+    inner = np.eye(Z.shape[1]) + Z.T @ (Z / A[:, None])
+    u = (task.turned - Z @ np.linalg.solve(inner, Z.T @ (task.turned / A))) / A
+    v = task.rows.T @ (task.vectors @ u)
+    return np.asarray(D.U @ (D.lift * (D.U.T @ v)) + D.shift * v)
+
+
+def feature_learning(X: list[Any], y: list[Floats], gamma: float, eps: float, W: Floats) -> Fitted:
+    """Argyriou, Evgeniou and Pontil (2008), Alg. 1: w_i for a common D, D for these w_i, in turn until W rests.
+
+    A small eps makes the alternation crawl, so steps are extrapolated from those before (Anderson 1965) wherever that
+    lowers the objective.
+
+    >>> X = [sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0]]))] * 2
+    >>> feature_learning(X, [np.array([1.0, 0.0]), np.array([2.0, 0.0])], 0.1, 1e-4, np.zeros((2, 2))).W.round(6).tolist()
+    [[0.908684, 1.817369], [0.0, 0.0]]
+    """
+    tasks = [_square(one, labels) for one, labels in zip(X, y, strict=True)]
+
+    def value(W: Floats, D: _Spread) -> float:
+        losses = [float(np.sum(np.square(t.rows @ w - t.z))) for t, w in zip(tasks, W.T, strict=True)]
+        return sum(losses) + gamma * D.trace * D.trace
+
+    D = _spread(W, eps)
+    best = value(W, D)
+    images: list[Floats] = []
+    changes: list[Floats] = []
+    for step in range(MOST_STEPS):
+        image = np.column_stack([_solve(task, D, gamma) for task in tasks])
+        change = image - W
+        if np.abs(change).max() <= CLOSE * (1.0 + np.abs(image).max()):
+            return Fitted(image, step + 1)
+        images, changes = [*images[-DEPTH:], image], [*changes[-DEPTH:], change]
+        W = _extrapolated(images, changes)
+        D = _spread(W, eps)
+        found = value(W, D)
+        if not found < best:
+            images, changes, W = images[-1:], changes[-1:], image
+            D = _spread(W, eps)
+            found = value(W, D)
+        best = found
+    return Fitted(W, MOST_STEPS)
+
+
+def _extrapolated(images: list[Floats], changes: list[Floats]) -> Floats:
+    """The combination of steps whose changes, combined alike, are the least."""
+    if len(images) == 1:
+        return images[0]
+    last, shape = images[-1], images[-1].shape
+    later = np.diff([change.ravel() for change in changes], axis=0).T
+    weights = np.linalg.lstsq(later, changes[-1].ravel(), rcond=1e-10)[0]
+    return np.asarray(last - (np.diff([image.ravel() for image in images], axis=0).T @ weights).reshape(shape))
+
+
+# --- the trace norm -------------------------------------------------------------------------------------------------
+
+
+def trace_norm(X: Any, y: Floats, task: Ints, N: Ints, lam: float, loss: int, W: Floats) -> Fitted:
+    """Ji and Ye (2009) by FISTA (Beck and Teboulle 2009), begun anew when the momentum points uphill.
+
+    The step is one over the largest curvature of a task's mean loss, |X_i|^2 / (4 n_i) for the logistic loss and
+    2 |X_i|^2 / n_i for the squared one (O'Donoghue and Candes 2015 for the restarts).
+
+    >>> X = sparse.csr_array(np.eye(2))
+    >>> trace_norm(X, np.array([1.0, 1.0]), np.array([0, 1]), np.array([1, 1]), 0.5, 4, np.zeros((2, 2))).W.round(6).tolist()
+    [[0.75, 0.0], [0.0, 0.75]]
+    """
+    d, K = W.shape
+    shares = 1.0 / N[task]
+    entries = X.tocoo()
+    # One long row of weights, task by task: a product with it scores every row by its own task's model.
+    rows = sparse.csr_array((entries.data, (entries.row, task[entries.row] * d + entries.col)), shape=(len(y), d * K))
+    columns = rows.T.tocsr()
+    bend = 0.25 if loss == LOGISTIC else 2.0
+    L = bend * max(_squared_norm(X[np.flatnonzero(task == k)]) / N[k] for k in range(K))
+    if L == 0.0:
+        return Fitted(np.zeros((d, K)), 0)
+
+    def step(at: Floats) -> Floats:
+        s = rows @ np.ascontiguousarray(at.T).ravel()
+        if loss == LOGISTIC:
+            slope = -y * np.exp(-np.logaddexp(0.0, y * s))
+        else:
+            slope = 2.0 * (s - y)
+        gradient = (columns @ (shares * slope)).reshape(K, d).T
+        return nuclear_prox(at - gradient / L, lam / L).matrix
+
+    ahead, a = W, 1.0
+    for count in range(MOST_STEPS):
+        new = step(ahead)
+        if np.abs(new - ahead).max() <= CLOSE * (1.0 + np.abs(new).max()):
+            return Fitted(new, count + 1)
+        if float(np.sum((ahead - new) * (new - W))) > 0.0:
+            a, new = 1.0, step(W)
+        b = (1.0 + np.sqrt(1.0 + 4.0 * a * a)) / 2.0
+        ahead, W, a = new + (a - 1.0) / b * (new - W), new, b
+    return Fitted(W, MOST_STEPS)
+
+
+def _squared_norm(X: Any) -> float:
+    """|X|_2^2, or for large matrices a bound on it, the least of |X|_F^2 and |X|_1 |X|_inf."""
+    if min(X.shape) <= SMALL:
+        gram = X @ X.T if X.shape[0] <= X.shape[1] else X.T @ X
+        return float(np.linalg.eigvalsh(gram.toarray())[-1])
+    sizes = abs(X)
+    return min(float(np.sum(X.data * X.data)), float(sizes.sum(axis=0).max()) * float(sizes.sum(axis=1).max()))
