@@ -165,7 +165,9 @@ def against_B() -> list[Figure]:
             ours, peer = costs[500].update, costs[500].peer
             text = f"dsyr + dgemv {peer * 1e6:.0f} us"
             times = f"{ours / peer:.2f} x"
-            figures.append(Figure("  update, B = 500", f"{ours * 1e6:.0f} us", text, times, "<= 3 x", bool(ours <= 3 * peer)))
+            figures.append(
+                Figure("  update, B = 500", f"{ours * 1e6:.0f} us", text, times, "<= 3 x", bool(ours <= 3 * peer))
+            )
         for name in ("mtrbp", "mtforg"):
             scores = {B: score_cost(name, B, kind).score for B in BUDGETS}
             figures.append(growth(f"{name}, {kind.name}: score", scores, 1.1))

@@ -15,7 +15,9 @@ def tasks(seed, K=4, d=6, n=12, step=4):
     rng = np.random.default_rng(seed)
     teachers = rng.normal(size=(d, 2)) @ rng.normal(size=(2, K))
     X = [rng.normal(size=(n + step * i, d)) / np.sqrt(d) for i in range(K)]
-    return X, [np.where(Xi @ u + 0.3 * rng.normal(size=len(Xi)) >= 0, 1.0, -1.0) for Xi, u in zip(X, teachers.T, strict=True)]
+    return X, [
+        np.where(Xi @ u + 0.3 * rng.normal(size=len(Xi)) >= 0, 1.0, -1.0) for Xi, u in zip(X, teachers.T, strict=True)
+    ]
 
 
 def features(X, y, gamma, eps, W=None):
@@ -83,7 +85,9 @@ def test_trace_norm_against_a_convex_solver():
     value, gradient = trml_loss(with_logistic, X, y, "logistic")
     # W is the minimum if -gradient / lam is a subgradient of the trace norm at W.
     assert np.linalg.norm(gradient, 2) <= 0.05 * (1 + 1e-6)
-    assert -np.sum(gradient * with_logistic) == pytest.approx(0.05 * np.linalg.svd(with_logistic, compute_uv=False).sum(), rel=1e-6)
+    assert -np.sum(gradient * with_logistic) == pytest.approx(
+        0.05 * np.linalg.svd(with_logistic, compute_uv=False).sum(), rel=1e-6
+    )
 
 
 def test_a_huge_penalty_leaves_nothing_and_rows_of_zeros_too():

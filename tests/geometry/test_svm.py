@@ -68,5 +68,7 @@ def test_extremes():
     assert fit.a.tolist() == [1.0, 1.0, 1.0]
     assert svm(sparse.csr_array((2, 0)), np.ones(2), np.ones(2), 0.1, np.zeros(2)).w.shape == (0,)
     for size in (1e150, 1e-150):  # as large and as small as rows may be
-        fit = svm(sparse.csr_array(np.array([[size, 0.0], [size, size]])), np.array([1.0, -1.0]), np.ones(2), 1.0, np.zeros(2))
+        fit = svm(
+            sparse.csr_array(np.array([[size, 0.0], [size, size]])), np.array([1.0, -1.0]), np.ones(2), 1.0, np.zeros(2)
+        )
         assert np.isfinite(fit.w).all()

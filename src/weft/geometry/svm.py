@@ -11,6 +11,7 @@ gap between the two objectives proves what was found: reg/2 |w - w*|^2 is at mos
 Any a may be begun with, which is what a library's solver does not offer: one that was fitted to fewer rows, or to other
 weights c, is nearly right.
 
+>>> from scipy import sparse
 >>> X = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, -1.0]]))
 >>> found = svm(X, np.array([1.0, 1.0, -1.0]), np.full(3, 1.0), 0.5, np.zeros(3))
 >>> found.w.round(12).tolist(), found.a.round(12).tolist()
@@ -20,7 +21,6 @@ weights c, is nearly right.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from weft.batch import Floats, Ints
 from weft.jit import kernel
@@ -52,20 +52,20 @@ def svm(X: Any, y: Floats, c: Floats, reg: float, a: Floats) -> Fit:
     square = squares(X.indptr, X.data)
     idle = square == 0.0  # a row of zeros has the loss 1, whatever w
     a = np.where(idle, c, np.clip(a, 0.0, c))
-    columns, total = X.T, float(c.sum())
-    for turn in range(MOST_TURNS):
+    columns, total, turns = X.T, float(c.sum()), 0
+    while True:
+        turns += 1
         w = columns @ (a * y) / reg
         margins = y * (X @ w)
         gap = float(c @ np.maximum(0.0, 1.0 - margins)) + reg * float(w @ w) - float(a.sum())
-        if gap <= GAP * total:
-            break
+        if gap <= GAP * total or turns == MOST_TURNS:
+            return Fit(w, a, margins, turns)
         moving = np.flatnonzero(~idle & (((a < c) & (margins < 1.0)) | ((a > 0.0) & (margins > 1.0))))
         descend(X.indptr, X.indices, X.data, y, square, c, reg, moving, a, w, PASSES)
         free = np.flatnonzero(~idle & (a > 0.0) & (a < c))
         if 0 < len(free) <= MOST_FREE:
             gram, slope = face(X.indptr, X.indices, X.data, y, reg, free, w)
             a[free] = _to_the_top(gram, slope, a[free], c[free])
-    return Fit(w, a, margins, turn + 1)
 
 
 def hinge(margins: Floats) -> Floats:

@@ -56,7 +56,7 @@ class _LowRank(Refitting):
         unit = W / np.where(lengths > 0.0, lengths, 1.0)[:, None]
         found = np.array([np.sum(unit * one, axis=1) for one in unit]).reshape(tasks, tasks)
         np.fill_diagonal(found, 1.0)
-        return np.clip(found, -1.0, 1.0)
+        return np.asarray(np.clip(found, -1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,7 @@ class Trml(_LowRank):
     name: ClassVar[str] = "trml"
     paper: ClassVar[str] = "Ji and Ye 2009"
 
-    lam: float = parameter(
-        0.01, "regulariser, beside the mean losses: the larger, the lower the rank", Real(above=0)
-    )
+    lam: float = parameter(0.01, "regulariser, beside the mean losses: the larger, the lower the rank", Real(above=0))
     loss: str = parameter("logistic", "of labels -1 and +1, both of them", Choice(("logistic", "square")))
 
     @property

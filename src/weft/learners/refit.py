@@ -171,7 +171,7 @@ class Refitting:
 
     def init(self, tasks: Sequence[Any] = ()) -> Refitted:
         shapes = {name: tuple(a if isinstance(a, int) else 0 for a in axes) for name, axes in (AXES | FURTHER).items()}
-        arrays = {n: np.zeros(shape, np.int64 if n in _WHOLE else np.float64) for n, shape in shapes.items()}
+        arrays: dict[str, Any] = {n: np.zeros(shape, int if n in _WHOLE else float) for n, shape in shapes.items()}
         return Refitted(**arrays)
 
     def weights(self, state: Refitted, tasks: int, features: int) -> Array:

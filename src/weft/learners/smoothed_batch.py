@@ -1,4 +1,4 @@
-r"""Batch learners over all rows seen: every task alone, all in one, groups of tasks, or tasks that listen to each other.
+r"""Batch learners over all rows seen: every task alone, all in one, groups of tasks, or tasks that heed each other.
 
 Murugesan, Liu, Carbonell and Yang (2016), Adaptive smoothed online multi-task learning, Sec. 2.3 and 3.2. With the mean
 hinge loss L_j of task j, all of them minimise
@@ -7,11 +7,11 @@ hinge loss L_j of task j, all of them minimise
     stl      (1/n) sum over all n rows of the hinge loss + reg/2 |w|^2      for all tasks together
     smtl-e   sum_k [ sum_j eta_kj L_j(w_k) + reg/2 |w_k|^2 - lam H(p_k) ]   Eq. 4; H is the entropy
     smtl-t   the same steps in w, and p_kj ~ (lam - L_j(w_k))_+             thresholds in the place of the entropy
-    shamo    (1/n) sum_i (1 - y_i <x_i, h_a(i)>)_+ + reg/2 sum_c |h_c|^2    over m models h and the choice a of every task
+    shamo    (1/n) sum_i (1 - y_i <x_i, h_a(i)>)_+ + reg/2 sum_c |h_c|^2    over m models, and every task's choice
 
-with eta = alpha I + (1-alpha) P (Eq. 3), where row k of P says how much task k listens to the others. `smtl-e` and `smtl-t`
-alternate (Alg. 1) from P = 1/K: every w_k is a support vector machine with weights eta_kj/N_j on the rows of task j,
-and then p_kj ~ exp(-(1-alpha) L_j(w_k)/lam) (Eq. 6), until P rests.
+with eta = alpha I + (1-alpha) P (Eq. 3), where row k of P says how much task k listens to the others. `smtl-e` and
+`smtl-t` alternate (Alg. 1) from P = 1/K: every w_k is a support vector machine with weights eta_kj/N_j on the rows of
+task j, and then p_kj ~ exp(-(1-alpha) L_j(w_k)/lam) (Eq. 6), until P rests.
 
 >>> import weft
 >>> X = [[1.0, 0.2], [1.0, 1.0], [1.0, 0.5], [0.5, 1.0]]
@@ -33,7 +33,7 @@ on their side.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -122,9 +122,7 @@ class Smoothed(NamedTuple):
 class _Smtl(_Machine):
     more: ClassVar[tuple[str, ...]] = ("ratio", "ratios", "P")
 
-    alpha: float = parameter(
-        0.5, "how much a task counts by itself; 1: every task alone", Real(at_least=0, at_most=1)
-    )
+    alpha: float = parameter(0.5, "how much a task counts by itself; 1: every task alone", Real(at_least=0, at_most=1))
     lam: float = parameter(1.0, "of the weights P", Real(above=0, infinite=True))
     matrix_limit: int = parameter(LIMIT, "the most bytes that P, a number per pair of tasks, may take", Whole(1))
 
@@ -191,7 +189,9 @@ class SmtlE(_Smtl):
 
     name: ClassVar[str] = "smtl-e"
 
-    lam: float = parameter(1.0, "weight of the entropy: the larger, the more even is P; inf: P = 1/K", Real(above=0, infinite=True))
+    lam: float = parameter(
+        1.0, "weight of the entropy: the larger, the more even is P; inf: P = 1/K", Real(above=0, infinite=True)
+    )
 
     def attention(self, L: Floats) -> Floats:
         """Eq. 6."""
@@ -212,7 +212,9 @@ class SmtlT(_Smtl):
     name: ClassVar[str] = "smtl-t"
 
     lam: float = parameter(
-        1.0, "threshold: a task whose mean hinge loss is as large is not listened to; inf: P = 1/K", Real(above=0, infinite=True)
+        1.0,
+        "threshold: a task whose mean hinge loss is as large is not listened to; inf: P = 1/K",
+        Real(above=0, infinite=True),
     )
 
     def attention(self, L: Floats) -> Floats:
@@ -290,4 +292,4 @@ class Shamo(_Machine):
         counts = np.bincount(cluster[cluster > 0])
         common = np.argmax(counts) if len(counts) else 0
         cluster = np.where(cluster > 0, cluster, common)
-        return (cluster[:, None] == cluster[None]).astype(np.float64)
+        return np.equal.outer(cluster, cluster).astype(np.float64)
