@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import budget, labels, many_tasks, one_event, own_and_shared, per_task_models, simplex, start_up
+from benchmarks import batch, budget, labels, many_tasks, one_event, own_and_shared, per_task_models, simplex, start_up
 from benchmarks.figures import Figure
 
 PARTS = {
@@ -22,6 +22,7 @@ PARTS = {
     "own and shared": own_and_shared.run,
     "simplex": simplex.run,
     "budget": budget.run,
+    "batch": batch.run,
     "start-up": start_up.run,
 }
 

@@ -21,7 +21,7 @@ may also appear as they come, except on a graph that names its tasks.
 Letters are those of the papers. What the shared-loss learners do, and how to choose a norm and C, is told in
 [shared-loss.md](shared-loss.md); what the mirror-descent learners do, and how to choose rates, b and a graph, in
 [mirror-descent.md](mirror-descent.md); what the kernel learners on a budget do, and which to take, in
-[budget.md](budget.md).
+[budget.md](budget.md); what the learners that keep all rows and refit do, and what that costs, in [batch.md](batch.md).
 
 {contents}
 """
@@ -31,6 +31,7 @@ FAMILIES = {
     "Shared loss": ("finite-horizon", "infinite-horizon", "implicit"),
     "Mirror descent: shared steps": ("mt-ogd", "mt-pnorm", "mt-eg", "mt-ftrl", "hedge-mt-ogd", "hedge-mt-eg"),
     "Kernels on a budget": ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg"),
+    "Refitted during the stream": ("smtl-e", "smtl-t", "stl", "itl", "shamo", "mtfl", "trml"),
 }
 
 NOTES = {
@@ -68,6 +69,17 @@ NOTES = {
     "bound on the expected mistakes.",
     "mtforg": "On a mistake the row is kept with b = y; if there are B already, all coefficients shrink by the largest "
     "factor that the mistake bound allows, and the oldest row leaves.",
+    "smtl-e": "Classifies and keeps all rows, as all of this family. In turns, `w_k = argmin sum_j eta_kj L_j(w) + reg/2 "
+    "|w|^2` with eta = alpha I + (1 - alpha) P and L_j the mean hinge loss of task j, and `P_kj ~ exp(-(1 - alpha) "
+    "L_j(w_k)/lam)`.",
+    "smtl-t": "The same with `P_kj ~ max(0, lam - L_j(w_k))`; if that is 0 for all j, uniform over the least L_j.",
+    "stl": "`argmin mean hinge loss of all rows + reg/2 |w|^2`, for all tasks.",
+    "itl": "`argmin mean hinge loss of the task's rows + reg/2 |w|^2`, for every task.",
+    "shamo": "In turns, every hypothesis is fitted to the rows of the tasks that have chosen it, and every task chooses "
+    "the one with the least mean hinge loss; the best of five random starts. `fit` refuses more hypotheses than tasks.",
+    "mtfl": "`argmin sum over all rows of (w_i x - y)^2 + gamma |[W, sqrt(eps) I]|_*^2`, with |.|_* the sum of the "
+    "singular values and labels -1 and +1 as numbers.",
+    "trml": "`argmin sum over tasks of the mean loss + lam |W|_*`.",
 }
 
 KERNEL = {

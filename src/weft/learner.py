@@ -157,7 +157,9 @@ class Learner(Protocol):
     rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
     `refuse(tasks, features)` (raises ValueError if there are too many), `outliers(state, tasks, features)`,
     `support(state, tasks) -> list[Kept]`, `usage(state, tasks) -> Usage`, `trace`, `distances(state, tasks, features)
-    -> Distances` and `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a task that is not known).
+    -> Distances` and `explain(state, slot, tasks, indices) -> Shares` (slot >= tasks is a task that is not known). A
+    learner that refits has `refit(state)`, `fit(state, batch, start)`, which keeps rows and refits after the last, and
+    `refuse_fit(state, batch)`, which raises ValueError if there is nothing to fit.
     """
 
     name: ClassVar[str]

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from oracles.robust import mtfl, mtfl_objective, trml, trml_loss
+from weft.geometry import low_rank_fits
 from weft.geometry.losses import LOGISTIC, SQUARE
 from weft.geometry.low_rank_fits import _squared_norm, feature_learning, trace_norm
 
@@ -20,19 +21,23 @@ def tasks(seed, K=4, d=6, n=12, step=4):
     ]
 
 
+def owners(y):
+    return np.repeat(np.arange(len(y)), [len(one) for one in y])
+
+
 def features(X, y, gamma, eps, W=None):
     W = np.zeros((X[0].shape[1], len(X))) if W is None else W
-    return feature_learning([sparse.csr_array(one) for one in X], y, gamma, eps, W)
+    return feature_learning(sparse.csr_array(np.vstack(X)), np.concatenate(y), owners(y), gamma, eps, W)
 
 
 def traced(X, y, lam, loss, W=None):
-    task = np.repeat(np.arange(len(X)), [len(one) for one in y])
+    task = owners(y)
     W = np.zeros((X[0].shape[1], len(X))) if W is None else W
     return trace_norm(sparse.csr_array(np.vstack(X)), np.concatenate(y), task, np.bincount(task), lam, loss, W)
 
 
 @pytest.mark.parametrize(("gamma", "eps"), [(1.0, 1e-2), (0.1, 1e-3), (10.0, 1e-2)])
-@pytest.mark.parametrize(("n", "d"), [(3, 6), (12, 4), (2, 20)])
+@pytest.mark.parametrize(("n", "d"), [(3, 6), (12, 4), (2, 20), (2, 60)])
 def test_feature_learning_is_the_oracle(gamma, eps, n, d):
     X, y = tasks(n, n=n, d=d)
     expected, found = mtfl(X, y, gamma, eps), features(X, y, gamma, eps)
@@ -40,6 +45,13 @@ def test_feature_learning_is_the_oracle(gamma, eps, n, d):
     rng = np.random.default_rng(0)
     np.testing.assert_allclose(features(X, y, gamma, eps, rng.normal(size=(d, 4))).W, expected, atol=1e-7)
     assert features(X, y, gamma, eps, found.W).steps <= 2
+
+
+def test_tables_that_are_too_large_for_one(monkeypatch):
+    X, y = tasks(2)
+    together = features(X, y, 1.0, 1e-2).W
+    monkeypatch.setattr(low_rank_fits, "TOGETHER", 10)
+    np.testing.assert_allclose(features(X, y, 1.0, 1e-2).W, together, atol=1e-9)
 
 
 def test_extrapolation_saves_most_of_the_steps():

@@ -115,3 +115,17 @@ def test_rows_of_zeros():
         scores = model.learn(stream(np.zeros((6, D)), [1, -1, 1, 1, -1, 1], ["a", "b", "a", "b", "a", "b"]))
         assert not scores.any()
         assert not model.weights().any()
+
+
+@pytest.mark.parametrize("size", [1e8, 1e100, 1e-100])
+def test_rows_of_absurd_sizes(size):
+    """Where numbers have no digits left for the minimum, weights are finite, and a machine is no worse than w = 0."""
+    X, y, task = rows(5, n=40, late=10)
+    X[::3] *= size
+    for name in ("itl", "stl", "shamo", "mtfl", "trml"):
+        model = weft.Model(name, every=20)
+        assert np.isfinite(model.learn(stream(X, y, task))).all()
+        assert np.isfinite(model.weights()).all()
+        if name == "stl":
+            W = model.weights()[0]
+            assert np.maximum(0, 1 - y * (X @ W)).mean() + 5e-3 * W @ W <= 1 + 1e-12

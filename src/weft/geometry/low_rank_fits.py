@@ -24,8 +24,10 @@ DEPTH = 10
 """Steps that are extrapolated from."""
 FLATTER = 0.95
 """How much smaller a curvature is tried after every step."""
-DENSE = 1 << 22
-"""Rows of a task with at most so many entries are kept as a table: 32 MiB."""
+TOGETHER = 1 << 24
+"""Rows of all tasks with at most so many entries are one table: 128 MiB."""
+SAME = 1e-14
+"""Squared singular values of the rows below this part of the largest are zeros."""
 SMALL = 1024
 """Matrices up to this size have their norm by their eigenvalues, larger ones a bound on it."""
 
@@ -40,28 +42,31 @@ class Fitted(NamedTuple):
 # --- feature learning -----------------------------------------------------------------------------------------------
 
 
-class _Square(NamedTuple):
-    """|X w - y|^2 of a task up to a constant as |rows w - z|^2 with at most as many rows as features.
+class _Squares(NamedTuple):
+    """|X w - y|^2 of some tasks up to a constant, as |rows w - z|^2 with rows that are at right angles to each other.
 
-    rows rows' = vectors diag(values) vectors', and `turned` = vectors' z.
+    `rows` is (tasks, rows, features), `square` the squared length of each row.
     """
 
-    rows: Any
+    rows: Floats
     z: Floats
-    values: Floats
-    vectors: Floats
-    turned: Floats
+    square: Floats
 
 
-def _square(X: Any, y: Floats) -> _Square:
-    n, d = X.shape
-    rows, z = (X.toarray() if n > d or n * d <= DENSE else X), y
-    if n > d:
-        basis, rows = np.linalg.qr(rows)
-        z = basis.T @ y
-    gram: Any = rows @ rows.T
-    values, vectors = np.linalg.eigh(gram if isinstance(gram, np.ndarray) else gram.toarray())
-    return _Square(rows, z, np.maximum(values, 0.0), vectors, vectors.T @ z)
+def _squares(table: Floats, y: Floats, members: list[Ints]) -> _Squares:
+    """Tasks of different sizes are filled up with rows of zeros; none keeps more rows than there are features."""
+    d = table.shape[1]
+    most = min(max(len(at) for at in members), d)
+    rows, z = np.zeros((len(members), most, d)), np.zeros((len(members), most))
+    for k, at in enumerate(members):
+        if len(at) > d:
+            basis, rows[k] = np.linalg.qr(table[at])
+            z[k] = basis.T @ y[at]
+        else:
+            rows[k, : len(at)], z[k, : len(at)] = table[at], y[at]
+    values, vectors = np.linalg.eigh(rows @ rows.swapaxes(1, 2))
+    turn = vectors.swapaxes(1, 2)
+    return _Squares(turn @ rows, (turn @ z[:, :, None])[:, :, 0], np.maximum(values, 0.0))
 
 
 class _Spread(NamedTuple):
@@ -73,55 +78,80 @@ class _Spread(NamedTuple):
     trace: float
 
 
-def _spread(W: Floats, eps: float) -> _Spread:
+def _spread(W: Floats, d: int, eps: float) -> _Spread:
+    """For W of d rows, those that are not given being zeros."""
     U, s, _ = thin_svd(W)
     roots = np.sqrt(s * s + eps)
-    trace = float(roots.sum()) + (W.shape[0] - len(s)) * float(np.sqrt(eps))
+    trace = float(roots.sum()) + (d - len(s)) * float(np.sqrt(eps))
     return _Spread(U, (roots - np.sqrt(eps)) / trace, float(np.sqrt(eps)) / trace, trace)
 
 
-def _solve(task: _Square, D: _Spread, gamma: float) -> Floats:
-    """w = D X'(X D X' + gamma I)^-1 y: the rank of U is low, and the rest is diagonal in the eigenvectors of XX'."""
-    A = gamma + D.shift * task.values
-    Z = task.vectors.T @ (task.rows @ D.U) * np.sqrt(D.lift)
-    inner = np.eye(Z.shape[1]) + Z.T @ (Z / A[:, None])
-    u = (task.turned - Z @ np.linalg.solve(inner, Z.T @ (task.turned / A))) / A
-    v = task.rows.T @ (task.vectors @ u)
-    return np.asarray(D.U @ (D.lift * (D.U.T @ v)) + D.shift * v)
+def _solved(tasks: _Squares, D: _Spread, gamma: float) -> Floats:
+    """w = D X'(X D X' + gamma I)^-1 y: D is a multiple of the identity and something of low rank, XX' diagonal."""
+    A = gamma + D.shift * tasks.square
+    Z = tasks.rows @ D.U * np.sqrt(D.lift)
+    scaled = Z / A[:, :, None]
+    small = np.eye(Z.shape[2]) + scaled.swapaxes(1, 2) @ Z
+    right = scaled.swapaxes(1, 2) @ tasks.z[:, :, None]
+    u = tasks.z[:, :, None] / A[:, :, None] - scaled @ np.linalg.solve(small, right)
+    v = (tasks.rows.swapaxes(1, 2) @ u)[:, :, 0]
+    return np.asarray((v @ D.U * D.lift) @ D.U.T + D.shift * v).T
 
 
-def feature_learning(X: list[Any], y: list[Floats], gamma: float, eps: float, W: Floats) -> Fitted:
+def feature_learning(X: Any, y: Floats, task: Ints, gamma: float, eps: float, W: Floats) -> Fitted:
     """Argyriou, Evgeniou and Pontil (2008), Alg. 1: w_i for a common D, D for these w_i, in turn until W rests.
 
-    A small eps makes the alternation crawl, so steps are extrapolated from those before (Anderson 1965) wherever that
-    lowers the objective.
+    With more features than rows it works in the space that the rows span. A small eps makes the alternation crawl, so
+    steps are extrapolated from those before (Anderson 1965) wherever that lowers the objective.
 
-    >>> X, y = [sparse.csr_array(np.eye(2))] * 2, [np.array([1.0, 0.0]), np.array([2.0, 0.0])]
-    >>> feature_learning(X, y, 0.1, 1e-4, np.zeros((2, 2))).W.round(6).tolist()
+    >>> X, y, tasks = sparse.csr_array(np.eye(2)[[0, 1, 0, 1]]), np.array([1.0, 0.0, 2.0, 0.0]), np.array([0, 0, 1, 1])
+    >>> feature_learning(X, y, tasks, 0.1, 1e-4, np.zeros((2, 2))).W.round(6).tolist()
     [[0.908684, 1.817369], [0.0, 0.0]]
     """
-    tasks = [_square(one, labels) for one, labels in zip(X, y, strict=True)]
+    n, d = X.shape
+    if d <= n:
+        return _alternated(X.toarray(), y, task, d, gamma, eps, W)
+    values, vectors = np.linalg.eigh((X @ X.T).toarray())
+    kept = values > SAME * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return Fitted(np.zeros_like(W), 0)
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    start = (vectors / roots).T @ (X @ W)
+    found = _alternated(vectors * roots, y, task, d, gamma, eps, start)
+    return Fitted(X.T @ (vectors / roots @ found.W), found.steps)
+
+
+def _alternated(table: Floats, y: Floats, task: Ints, d: int, gamma: float, eps: float, W: Floats) -> Fitted:
+    members = [np.flatnonzero(task == k) for k in range(W.shape[1])]
+    most = min(max(len(at) for at in members), table.shape[1])
+    small = len(members) * most * table.shape[1] <= TOGETHER
+    groups = [_squares(table, y, group) for group in ([members] if small else [[one] for one in members])]
 
     def value(W: Floats, D: _Spread) -> float:
-        losses = [float(np.sum(np.square(t.rows @ w - t.z))) for t, w in zip(tasks, W.T, strict=True)]
-        return sum(losses) + gamma * D.trace * D.trace
+        total, at = gamma * D.trace * D.trace, 0
+        for group in groups:
+            models = W.T[at : at + len(group.z), :, None]
+            with np.errstate(over="ignore"):  # an extrapolation may lead anywhere, and is then not taken
+                total += float(np.sum(np.square((group.rows @ models)[:, :, 0] - group.z)))
+            at += len(group.z)
+        return total
 
-    D = _spread(W, eps)
+    D = _spread(W, d, eps)
     best = value(W, D)
     images: list[Floats] = []
     changes: list[Floats] = []
     for step in range(MOST_STEPS):
-        image = np.column_stack([_solve(task, D, gamma) for task in tasks])
+        image = np.hstack([_solved(group, D, gamma) for group in groups])
         change = image - W
         if np.abs(change).max() <= CLOSE * (1.0 + np.abs(image).max()):
             return Fitted(image, step + 1)
         images, changes = [*images[-DEPTH:], image], [*changes[-DEPTH:], change]
         W = _extrapolated(images, changes)
-        D = _spread(W, eps)
+        D = _spread(W, d, eps)
         found = value(W, D)
         if not found < best:
             images, changes, W = images[-1:], changes[-1:], image
-            D = _spread(W, eps)
+            D = _spread(W, d, eps)
             found = value(W, D)
         best = found
     return Fitted(W, MOST_STEPS)

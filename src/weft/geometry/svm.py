@@ -28,6 +28,8 @@ from weft.jit import kernel
 GAP = 1e-12
 """Primal minus dual at which a fit ends, relative to the loss of w = 0."""
 MOST_TURNS = 1000
+PATIENCE = 10
+"""Turns in which the dual has to rise: rows of very different sizes leave no digits to come closer."""
 PASSES = 10
 """Over the rows that can move, between two looks at all of them."""
 MOST_FREE = 256
@@ -39,11 +41,11 @@ SAME = 1e-12
 
 
 class Fit(NamedTuple):
-    """w, the dual variables a, the margins y_i <x_i, w>, and how often all rows were looked at."""
+    """The best w that was met, 0 among them, its margins y_i <x_i, w>, the dual variables, and the looks at all rows."""
 
     w: Floats
-    a: Floats
     margins: Floats
+    a: Floats
     turns: int
 
 
@@ -52,14 +54,23 @@ def svm(X: Any, y: Floats, c: Floats, reg: float, a: Floats) -> Fit:
     square = squares(X.indptr, X.data)
     idle = square == 0.0  # a row of zeros has the loss 1, whatever w
     a = np.where(idle, c, np.clip(a, 0.0, c))
-    columns, total, turns = X.T, float(c.sum()), 0
+    columns, total, turns, before = X.T, float(c.sum()), 0, -np.inf
+    best, least = (np.zeros(X.shape[1]), np.zeros(len(y))), total
     while True:
         turns += 1
         w = columns @ (a * y) / reg
         margins = y * (X @ w)
-        gap = float(c @ np.maximum(0.0, 1.0 - margins)) + reg * float(w @ w) - float(a.sum())
-        if gap <= GAP * total or turns == MOST_TURNS:
-            return Fit(w, a, margins, turns)
+        square_w, total_a = reg * float(w @ w), float(a.sum())
+        primal = float(c @ hinge(margins)) + square_w / 2.0
+        if primal < least:
+            best, least = (w, margins), primal
+        dual = total_a - square_w / 2.0
+        stuck = turns % PATIENCE == 0 and dual - before <= 0.1 * GAP * total
+        if least - dual <= GAP * total or stuck or turns == MOST_TURNS:
+            return Fit(*best, a, turns)
+        if turns % PATIENCE == 0:
+            before = dual
+        w = w.copy()
         moving = np.flatnonzero(~idle & (((a < c) & (margins < 1.0)) | ((a > 0.0) & (margins > 1.0))))
         descend(X.indptr, X.indices, X.data, y, square, c, reg, moving, a, w, PASSES)
         free = np.flatnonzero(~idle & (a > 0.0) & (a < c))
@@ -78,27 +89,28 @@ def _to_the_top(gram: Floats, slope: Floats, a: Floats, c: Floats) -> Floats:
 
     Where more of them than dimensions leave some direction in which w stays and the dual rises, they follow that one.
     """
-    inside = np.arange(len(a))
+    inside, length = np.arange(len(a)), np.sqrt(np.diag(gram))
     for _ in range(FACES):
-        values, vectors = np.linalg.eigh(gram[inside][:, inside])
-        turned = slope[inside] @ vectors
+        size = length[inside]  # rows of length 1: how different their sizes are is no matter
+        values, vectors = np.linalg.eigh(gram[inside][:, inside] / np.outer(size, size))
+        turned = (slope[inside] / size) @ vectors
         curved = values > SAME * max(float(values[-1]), 0.0)
-        step = vectors[:, curved] @ (turned[curved] / values[curved])
+        step = vectors[:, curved] @ (turned[curved] / values[curved]) / size
         flat = vectors[:, ~curved] @ turned[~curved]
-        endless = bool(np.abs(flat).max(initial=0.0) > 1e-9)
+        endless = bool(np.abs(flat * size).max(initial=0.0) > 1e-9)
         if endless:
-            step = flat
+            step = flat / size
         room = np.where(step > 0.0, c[inside] - a[inside], a[inside]) / np.maximum(np.abs(step), 1e-300)
         first = float(room.min())
-        length = first if endless else min(1.0, first)
-        if not np.isfinite(length):
+        far = first if endless else min(1.0, first)
+        if not np.isfinite(far):
             break
-        a[inside] = np.clip(a[inside] + length * step, 0.0, c[inside])
-        if length < first:
+        a[inside] = np.clip(a[inside] + far * step, 0.0, c[inside])
+        if far < first:
             break
         met = room <= first
         a[inside[met]] = np.where(step[met] > 0.0, c[inside[met]], 0.0)
-        slope = slope - gram[:, inside] @ (length * step)
+        slope = slope - gram[:, inside] @ (far * step)
         inside = inside[~met]
         if not len(inside):
             break

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.batch import Floats
 from weft.geometry.losses import CODES
 from weft.geometry.low_rank_fits import feature_learning, trace_norm
 from weft.learners.parameters import Choice, Real, parameter
@@ -42,7 +42,10 @@ class _LowRank(Refitting):
         W = np.zeros((data.K, data.X.shape[1]))
         if len(occurred):
             start = state.weights[np.ix_(data.slots, occurred)].T
-            W[:, occurred] = self.solve(data, data.X[:, occurred], np.ascontiguousarray(start)).T
+            try:
+                W[:, occurred] = self.solve(data, data.X[:, occurred], np.ascontiguousarray(start)).T
+            except np.linalg.LinAlgError:  # rows of sizes for which numbers have no digits: the models stay
+                return
         store(state, data, W)
 
     def solve(self, data: Data, X: Any, W: Floats) -> Floats:
@@ -76,8 +79,7 @@ class Mtfl(_LowRank):
         return CODES["square"], 0.0
 
     def solve(self, data: Data, X: Any, W: Floats) -> Floats:
-        rows: list[Ints] = [data.of(k) for k in range(data.K)]
-        return feature_learning([X[at] for at in rows], [data.y[at] for at in rows], self.gamma, self.eps, W).W
+        return feature_learning(X, data.y, data.task, self.gamma, self.eps, W).W
 
 
 @dataclass(frozen=True)
