@@ -69,14 +69,14 @@ NOTES = {
     "bound on the expected mistakes.",
     "mtforg": "On a mistake the row is kept with b = y; if there are B already, all coefficients shrink by the largest "
     "factor that the mistake bound allows, and the oldest row leaves.",
-    "smtl-e": "Classifies and keeps all rows, as all of this family. In turns, `w_k = argmin sum_j eta_kj L_j(w) + reg/2 "
-    "|w|^2` with eta = alpha I + (1 - alpha) P and L_j the mean hinge loss of task j, and `P_kj ~ exp(-(1 - alpha) "
-    "L_j(w_k)/lam)`.",
+    "smtl-e": "Classifies and keeps all rows, as all of this family. In turns, `w_k = argmin sum_j eta_kj L_j(w) + "
+    "reg/2 |w|^2` with eta = alpha I + (1 - alpha) P and L_j the mean hinge loss of task j, and "
+    "`P_kj ~ exp(-(1 - alpha) L_j(w_k)/lam)`.",
     "smtl-t": "The same with `P_kj ~ max(0, lam - L_j(w_k))`; if that is 0 for all j, uniform over the least L_j.",
     "stl": "`argmin mean hinge loss of all rows + reg/2 |w|^2`, for all tasks.",
     "itl": "`argmin mean hinge loss of the task's rows + reg/2 |w|^2`, for every task.",
-    "shamo": "In turns, every hypothesis is fitted to the rows of the tasks that have chosen it, and every task chooses "
-    "the one with the least mean hinge loss; the best of five random starts. `fit` refuses more hypotheses than tasks.",
+    "shamo": "In turns, every hypothesis is fitted to the rows of the tasks that chose it, and every task chooses the "
+    "one with the least mean hinge loss; the best of five random starts. `fit` refuses more hypotheses than tasks.",
     "mtfl": "`argmin sum over all rows of (w_i x - y)^2 + gamma |[W, sqrt(eps) I]|_*^2`, with |.|_* the sum of the "
     "singular values and labels -1 and +1 as numbers.",
     "trml": "`argmin sum over tasks of the mean loss + lam |W|_*`.",

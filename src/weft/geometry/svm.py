@@ -41,7 +41,7 @@ SAME = 1e-12
 
 
 class Fit(NamedTuple):
-    """The best w that was met, 0 among them, its margins y_i <x_i, w>, the dual variables, and the looks at all rows."""
+    """The best w that was met, 0 among them, its margins y_i <x_i, w>, the dual variables, and looks at all rows."""
 
     w: Floats
     margins: Floats
