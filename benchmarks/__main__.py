@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    batch,
     budget,
     labels,
     low_rank,
@@ -35,6 +36,7 @@ PARTS = {
     "budget": budget.run,
     "smoothed": smoothed.run,
     "low rank": low_rank.run,
+    "batch": batch.run,
     "start-up": start_up.run,
 }
 

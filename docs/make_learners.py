@@ -23,7 +23,8 @@ Letters are those of the papers. What the shared-loss learners do, and how to ch
 [mirror-descent.md](mirror-descent.md); what the kernel learners on a budget do, and which to take, in
 [budget.md](budget.md); what learners find that learn whom to listen to, or how tasks are related, in
 [smoothed.md](smoothed.md); what the low-rank and the collaborative learners find, and when it helps, in
-[low-rank.md](low-rank.md).
+[low-rank.md](low-rank.md); what the learners that keep all rows and refit do, and what that costs, in
+[batch.md](batch.md).
 
 {contents}
 """
@@ -36,6 +37,7 @@ FAMILIES = {
     "Smoothed: learned attention": ("osmtl-e", "osmtl-t"),
     "Relations between tasks, given or learned": ("foml", "omtrl-logdet", "omtrl-vonneumann", "omtrl-cov"),
     "Low rank and personal": ("romco-nucl", "romco-logd", "coml", "cw-col"),
+    "Refitted during the stream": ("smtl-e", "smtl-t", "stl", "itl", "shamo", "mtfl", "trml"),
 }
 
 NOTES = {
@@ -92,6 +94,17 @@ NOTES = {
     "then w by PA-I. A step costs O(features).",
     "cw-col": "The same with Gaussians of a variance per feature: own and global model are mixed by their precisions, "
     "then both take a step of AROW.",
+    "smtl-e": "Classifies and keeps all rows, as all of this family. In turns, `w_k = argmin sum_j eta_kj L_j(w) + "
+    "reg/2 |w|^2` with eta = alpha I + (1 - alpha) P and L_j the mean hinge loss of task j, and "
+    "`P_kj ~ exp(-(1 - alpha) L_j(w_k)/lam)`.",
+    "smtl-t": "The same with `P_kj ~ max(0, lam - L_j(w_k))`; if that is 0 for all j, uniform over the least L_j.",
+    "stl": "`argmin mean hinge loss of all rows + reg/2 |w|^2`, for all tasks.",
+    "itl": "`argmin mean hinge loss of the task's rows + reg/2 |w|^2`, for every task.",
+    "shamo": "In turns, every hypothesis is fitted to the rows of the tasks that chose it, and every task chooses the "
+    "one with the least mean hinge loss; the best of five random starts. `fit` refuses more hypotheses than tasks.",
+    "mtfl": "`argmin sum over all rows of (w_i x - y)^2 + gamma |[W, sqrt(eps) I]|_*^2`, with |.|_* the sum of the "
+    "singular values and labels -1 and +1 as numbers.",
+    "trml": "`argmin sum over tasks of the mean loss + lam |W|_*`.",
 }
 
 KERNEL = {

@@ -158,7 +158,9 @@ class Learner(Protocol):
     `refuse(tasks, features)` (raises ValueError if there are too many), `outliers(state, tasks, features)`,
     `similarities` (relations say who is alike, not how far a step reaches), `support(state, tasks) -> list[Kept]`,
     `usage(state, tasks) -> Usage`, `trace`, `distances(state, tasks, features) -> Distances` and `explain(state, slot,
-    tasks, indices) -> Shares` (slot >= tasks is a task that is not known).
+    tasks, indices) -> Shares` (slot >= tasks is a task that is not known). A learner that refits has `refit(state)`,
+    `fit(state, batch, start)`, which keeps rows and refits after the last, and `refuse_fit(state, batch)`, which raises
+    ValueError if there is nothing to fit.
     """
 
     name: ClassVar[str]

@@ -21,7 +21,7 @@ from weft.store.model_file import Parts, pack_model, unpack_model
 from weft.stream import Stream
 from weft.support import SupportRow, support, usage
 from weft.tally import Tally
-from weft.vocabulary import Vocabulary
+from weft.vocabulary import Proposal, Vocabulary
 
 _SINGLE_ROOM = 4096
 _SIMPLE = frozenset((str, int))
@@ -94,23 +94,49 @@ class Model:
         """
         _expect_stream(stream)
         trace = _expect_trace(trace, len(stream), len(trace_columns(self.learner)))
+        batch = self._taken(self._proposed(stream))
+        trace[:] = 0.0
+        scores = np.empty(len(stream))
+        self._learn_batch(batch, scores, trace)
+        self.tally.count(batch, scores)
+        if self._watched:
+            self._remark()
+        return scores
+
+    def fit(self, stream: Stream) -> "Model":
+        """Fit a learner that refits to a whole stream at once, and to all rows from before; returns the model.
+
+        No scores are issued, so the tally stays as it is. A stream that is refused leaves the model as it was.
+        """
+        _expect_stream(stream)
+        learner: Any = self.learner
+        if not hasattr(learner, "refit"):
+            raise ValueError(f"{learner.name} learns as it goes, and has no fit; use model.learn(stream)")
+        proposal = self._proposed(stream)
+        learner.refuse_fit(self.state, proposal.batch)
+        batch, done = self._taken(proposal), 0
+        while done < len(batch.rounds) - 1:
+            self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), batch, done)
+            done = learner.fit(self.state, batch, done)
+        return self
+
+    def _proposed(self, stream: Stream) -> Proposal:
+        """The batch of a stream with its new names, checked before anything is changed."""
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
         if self._closed and proposal.tasks.names:
             raise ValueError(_not_in_graph(self.learner, proposal.tasks.names[0]))
         tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
         self._expect_room(tasks, features)
         self._reserve(tasks, features)
+        return proposal
+
+    def _taken(self, proposal: Proposal) -> Batch:
+        """The batch of a proposal, whose names are now known."""
         self.vocabulary.accept(proposal)
         if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
             self._single = None
         self._admit(self.vocabulary.features.columns)
-        trace[:] = 0.0
-        scores = np.empty(len(stream))
-        self._learn_batch(proposal.batch, scores, trace)
-        self.tally.count(proposal.batch, scores)
-        if self._watched:
-            self._remark()
-        return scores
+        return proposal.batch
 
     def _expect_room(self, tasks: int, features: int) -> None:
         """Refuse numbers of tasks and features that the learner is not made for."""

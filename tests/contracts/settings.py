@@ -116,6 +116,13 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "romco-logd": [{"lam1": 2.0, "eta2": 0.5, "lam2": 0.5, "schedule": "geometric"}],
     "coml": [{"C": 0.3, "e2": 0.0}, {"e1": 0.2, "e2": 2.0}],
     "cw-col": [{"r": 0.2, "mix": 0.8}],
+    "smtl-e": [{"every": 30, "lam": 0.2, "reg": 1.0}],
+    "smtl-t": [{"every": 45, "alpha": 0.2, "lam": 0.5, "reg": 1.0}],
+    "stl": [{"every": 7}],
+    "itl": [{"every": 7}],
+    "shamo": [{"every": 20, "m": 3, "seed": 1, "reg": 0.1}],
+    "mtfl": [{"every": 30, "gamma": 30.0, "eps": 0.01}],
+    "trml": [{"every": 45, "lam": 0.2, "loss": "square"}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
     "osmtl-e": [
         {"alpha": 0.6, "C": 0.7, "lam": 0.5, "condition": "active"},
@@ -186,10 +193,17 @@ class Setting:
     @property
     def conservative(self) -> bool:
         """Does a round without loss change nothing? The logistic loss is never 0, experts have losses of their own,
-        `always_prox` shrinks all the same, and with condition="active" a task learns from the others' examples."""
+        `always_prox` shrinks all the same, with condition="active" a task learns from the others' examples, and batch
+        learners learn from all rows."""
         if getattr(self.learner, "condition", "") == "active" or getattr(self.learner, "always_prox", False):
             return False
-        return getattr(self.learner, "loss", "hinge") != "logistic" and not self.name.startswith("hedge")
+        loss = getattr(self.learner, "loss", "hinge")
+        return loss != "logistic" and not self.name.startswith("hedge") and not self.refits
+
+    @property
+    def refits(self) -> bool:
+        """Does it keep all rows, and learn from them every so many events?"""
+        return hasattr(self.learner, "refit")
 
     @property
     def projects(self) -> bool:

@@ -35,7 +35,7 @@ def dispatchers():
 
 def feed(setting, model):
     """Every way into a model, with arrays of every kind."""
-    events = make_events(setting.target, "rounds", "dense", seed=61)
+    events = make_events(setting.target, "rounds", "dense", seed=61, rounds=8 if setting.refits else 36)
     X, y, rounds, tasks = events.table(), np.array(events.labels), np.array(events.rounds), list(events.tasks)
     read_only = X.copy()
     read_only.flags.writeable = False

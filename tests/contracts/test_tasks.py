@@ -154,7 +154,8 @@ def test_a_round_without_loss_changes_no_weights(setting, soon_hashed):
     # The learner does move where it loses, so the law is not empty.
     x = np.linspace(1.0, 10.0, X.shape[1])
     score = model.score([x], [names[0]])[0]
-    model.learn_one(x, {"binary": -1.0 if score >= 0 else 1.0, "real": score + 5.0}.get(setting.target), names[0])
+    for _ in range(setting.learner.every if setting.refits else 1):
+        model.learn_one(x, {"binary": -1.0 if score >= 0 else 1.0, "real": score + 5.0}.get(setting.target), names[0])
     moved = model.support() if setting.keeps_rows else model.weights()
     assert after != moved if setting.keeps_rows else not np.array_equal(after, moved)
 

@@ -37,6 +37,13 @@ PLACES = {
     "romco-logd": "romco.RomcoLogd",
     "coml": "collaborative.Coml",
     "cw-col": "collaborative.CwCol",
+    "smtl-e": "smoothed_batch.SmtlE",
+    "smtl-t": "smoothed_batch.SmtlT",
+    "stl": "smoothed_batch.Stl",
+    "itl": "smoothed_batch.Itl",
+    "shamo": "smoothed_batch.Shamo",
+    "mtfl": "low_rank_batch.Mtfl",
+    "trml": "low_rank_batch.Trml",
 }
 """Where every learner lies, as module and class."""
 
@@ -92,7 +99,7 @@ def catalogue() -> list[Entry]:
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
      'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
      'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov',
-     'romco-nucl', 'romco-logd', 'coml', 'cw-col']
+     'romco-nucl', 'romco-logd', 'coml', 'cw-col', 'smtl-e', 'smtl-t', 'stl', 'itl', 'shamo', 'mtfl', 'trml']
     """
     return [
         Entry(
