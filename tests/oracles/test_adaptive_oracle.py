@@ -301,13 +301,42 @@ def test_sparse_values_are_capped_and_rows_have_unit_length():
     assert not D
     assert z["x"] ** 2 + z["g1"] ** 2 == pytest.approx(1)
     assert z["x"] / z["g1"] == pytest.approx(-math.sqrt(math.sqrt(11)))  # |x| / rms = sqrt(11): below the cap of 25
-    for t in range(1000):
-        model.learn({f"g{t}": 1.0, **({"x": 1.0} if t % 4 == 0 else {})}, 1.0, "k")
-        model.learn({f"h{t}": 1.0}, 1.0, "k")
-    z, D = model.scale({"x": 1e9, "g1": -1.0})
-    assert z["x"] / z["g1"] == pytest.approx(-math.sqrt(math.sqrt(261)))
-    z, D = model.scale({"x": 1.0, "g1": -1.0, "g2": 1e-8})
-    assert z["g2"] == pytest.approx(1e-4 * z["x"], rel=0.5)
+    model.t, model.nnz, model.cnt["x"], model.s2["x"] = 10**6, 10**6, 899.0, 899.0
+    assert model.scale({"x": 1e9, "g1": -1.0})[0]["x"] == pytest.approx(5 / math.sqrt(26))  # sqrt(900) is above it
+
+
+def test_dense_values_are_capped():
+    model = Adaptive()
+    for t in range(100):
+        model.learn({"x": 1.0 + t % 2}, 1.0, "k")
+    assert model.scale({"x": -1e6})[0]["x"] == -5.0
+    assert model.scale({"x": 1e6})[0]["x"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("W", "YY", "n0"),
+    [(0.0, 24.0, 0.01), (8.0, 24.0, 1.0), (16.0, 8.0 + 1e-3, 100.0), (16.0, 8.0 - 1e-15, 1.0)],
+)
+def test_task_means_are_shrunk_as_much_as_the_tasks_agree(W, YY, n0):
+    """Eight labels of mean 1 and their squares, eight deviations inside tasks: n0 is within over between, in bounds."""
+    model = Auto("square")
+    model.t, model.Y, model.YY, model.W, model.wc, model.y0, model.DEV = 8, 8.0, YY, W, 8.0, 30.0, 16.0
+    model.n["k"], model.ysum["k"], model.dev["k"] = 2.0, 6.0, 5.0
+    frame, new = model.frame("k"), model.frame("new")
+    assert frame.mk == frame.mu == pytest.approx(30 + (6 + n0) / (2 + n0))
+    assert frame.sd == pytest.approx(math.sqrt((5 + 3 * 16 / 8) / 5))
+    assert new.mu == 31.0
+    assert new.sd == pytest.approx(math.sqrt(YY / 8 - 1) if YY > 8 else 1.0)
+    assert new.ready == (YY > 8)
+
+
+def test_labels_that_differ_by_rounding_teach_nothing():
+    model = Auto("square")
+    for t in range(50):
+        assert abs(model.learn({"x": float(t)}, 1e9 + 1e-4 * (t % 2), t % 3) - 1e9) < 1e-3 or t == 0
+    assert not model.wA
+    assert not model.th0
+    assert model.V == [0.5, 0.5, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", [Auto, Adaptive])
