@@ -280,6 +280,17 @@ def test_on_sparse_data_only_nearly_full_columns_are_centred():
     assert z["full"] == pytest.approx(-x.mean() / x.std() / math.sqrt(often**2 + 2))
 
 
+def test_features_of_the_row_itself_are_not_known_yet():
+    """Seventy of a hundred rows hold x: still centred in a row of 20 new names, no longer in the one after it."""
+    model = Adaptive()
+    for t in range(100):
+        model.learn({"x": 1.0 + t % 3} if t % 10 < 7 else {}, 1.0, "k")
+    model.learn({"x": 2.0, **{f"new{j}": 1.0 for j in range(20)}}, 1.0, "k")
+    assert model.dense_list == ["x"]
+    model.learn({"x": 2.0}, 1.0, "k")
+    assert model.dense_list == []
+
+
 def test_the_dense_list_fills_holes_with_its_last_element():
     model = Adaptive()
     model.learn({"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}, 1.0, "k")
@@ -336,6 +347,11 @@ def test_labels_that_differ_by_rounding_teach_nothing():
         assert abs(model.learn({"x": float(t)}, 1e9 + 1e-4 * (t % 2), t % 3) - 1e9) < 1e-3 or t == 0
     assert not model.wA
     assert not model.th0
+    assert model.V == [0.5, 0.5, 0.0, 0.0]
+    model.wO[0, BIAS] = model.wA0[BIAS] = 1.0  # errors are 0 without a frame, whatever the experts say
+    model.learn({}, 1e9, 0)
+    assert not model.gO
+    assert not model.gA0
     assert model.V == [0.5, 0.5, 0.0, 0.0]
 
 
