@@ -122,7 +122,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "itl": [{"every": 7}],
     "shamo": [{"every": 20, "m": 3, "seed": 1, "reg": 0.1}],
     "mtfl": [{"every": 30, "gamma": 30.0, "eps": 0.01}],
-    "trml": [{"every": 45, "lam": 0.2, "loss": "square"}],
+    "trml": [{"every": 45, "lam": 0.5, "loss": "square"}],
     "hedge-mt-eg": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5}],
     "osmtl-e": [
         {"alpha": 0.6, "C": 0.7, "lam": 0.5, "condition": "active"},
