@@ -10,7 +10,6 @@ from scipy import sparse
 import weft
 from contracts.settings import SETTINGS
 from contracts.streams import make_events
-from weft.learner import trace_columns
 from weft.learners.passive_aggressive import PassiveAggressive
 
 
@@ -147,21 +146,6 @@ def test_columns_and_names_in_one_model():
     assert model.features == [0, 1, "age", 2]
     assert model.weights().tolist() == [[1.0, 1.0, -3.0, 4.0]]
     assert model.score([[1.0, 0.0, 1.0]], "ann").tolist() == [5.0]
-
-
-def test_a_trace_is_filled_and_changes_nothing():
-    for setting in SETTINGS:
-        events = make_events(setting.target, "rounds", "named", seed=72)
-        plain, traced = setting.model(), setting.model()
-        columns = trace_columns(plain.learner)
-        trace = np.full((len(events.rows), len(columns)), np.nan)
-        assert np.array_equal(plain.learn(events.stream()), traced.learn(events.stream(), trace=trace))
-        assert plain.to_bytes() == traced.to_bytes()
-        active = trace[:, columns.index("kept") if "kept" in columns else 3] > 0
-        assert active.sum() <= traced.tally.counts.sum()
-        assert active.sum() > 50
-        assert np.all(trace >= 0)
-        assert trace[:, 0].sum() > 0
 
 
 def test_a_row_longer_than_R_is_remarked_once():

@@ -71,8 +71,8 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"loss": "epsilon-insensitive"},
         {"loss": "epsilon-insensitive", "epsilon": 0.0, "variant": "pa-ii", "pooled": True},
     ],
-    "finite-horizon": [*_SHARED_LOSS, {"T": 100.0, "R": 50.0}],
-    "infinite-horizon": _SHARED_LOSS,
+    "finite-horizon": [*_SHARED_LOSS[::2], {"T": 100.0, "R": 50.0}],  # norms and losses are those of `implicit`
+    "infinite-horizon": _SHARED_LOSS[1::2],
     "implicit": [*_SHARED_LOSS, {"T": 100.0, "R": 50.0}],
     "mt-ogd": [
         *_DESCENT,
@@ -101,14 +101,14 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     ],
     "hedge-mt-ogd": [{"T": 100.0, "L": 3.0, "variances": [0.0, 0.3], "loss": "square"}, {"eta_h": 0.5, "D": 0.4}],
     "mt-perceptron": [*_KERNELS, {"kernel": {"name": "poly", "normalize": False}}],
-    "mtbprj": [*_BUDGET, {"B": 4, "eta": 0.3, "relative": True}, {"B": math.inf, "eta": 0.0}],
+    "mtbprj": [*_BUDGET[:5], {"B": 4, "eta": 0.3, "relative": True}, {"B": math.inf, "eta": 0.0}],
     "mtbprj-2": [
-        *_BUDGET,
+        *_BUDGET[1:],
         {"B": 4, "eta": 0.3, "relative": True},
         {"budget": 2000, "kernel": "gaussian", "graph": _EDGES},
     ],
     "mtrbp": [*_BUDGET[::3], {"B": 3, "seed": 7}],  # its kernels and graphs are those of the Forgetron
-    "mtforg": [*_BUDGET[1:-1], {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
+    "mtforg": [*_BUDGET[::2], {"B": 4, "R": 30.0, "kernel": {"name": "linear", "normalize": False}}],
     "romco-nucl": [
         {"lam1": 0.5, "lam2": 1.0, "always_prox": True},
         {"schedule": "sqrt", "rho0": 1.0, "rho_only": True},

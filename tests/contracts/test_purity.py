@@ -7,6 +7,7 @@ from scipy import sparse
 import weft
 from contracts.settings import FEATURES
 from contracts.streams import FORMS, make_events
+from weft.learner import trace_columns
 
 
 def learned(setting, form="named", seed=31, **more):
@@ -220,3 +221,17 @@ def test_scores_are_not_overwritten_later(setting):
     model.score(events.table(), "bob")
     assert np.array_equal(scores, kept)
     assert np.array_equal(scores_of, again)
+
+
+def test_a_trace_is_filled_and_changes_nothing(setting):
+    events = make_events(setting.target, "rounds", "named", seed=72)
+    plain, traced = setting.model(), setting.model()
+    columns = trace_columns(plain.learner)
+    trace = np.full((len(events.rows), len(columns)), np.nan)
+    assert np.array_equal(plain.learn(events.stream()), traced.learn(events.stream(), trace=trace))
+    assert plain.to_bytes() == traced.to_bytes()
+    active = trace[:, columns.index("kept") if "kept" in columns else 3] > 0
+    assert active.sum() <= traced.tally.counts.sum()
+    assert active.sum() > 50
+    assert np.all(trace >= 0)
+    assert trace[:, 0].sum() > 0

@@ -167,9 +167,11 @@ class CwColHyper(NamedTuple):
 
 
 @kernel
-def _note(trace: Floats, i: int, s: float, y: float, n2: float) -> None:
+def _note(trace: Floats, i: int, s: float, y: float, n2: float, letter: float) -> None:
+    """The loss, whether the personal model moves, |x|^2, and C or r."""
     if trace.shape[0]:
-        trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = max(0.0, 1.0 - y * s), 0.0, n2, 0.0
+        moves = 1.0 if y * s < 1.0 and n2 > 0.0 else 0.0
+        trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = max(0.0, 1.0 - y * s), moves, n2, letter
 
 
 # --- coml ------------------------------------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ def _coml_learn(hyper: ComlHyper, state: Models, batch: Batch, start: int, score
             if np.isnan(y):
                 continue
             n2 = squared_norm(values, begin, end)
-            _note(trace, i, scores[i], y, n2)
+            _note(trace, i, scores[i], y, n2, C)
             if n2 == 0.0:
                 continue
             s = margin(w, indices, values, begin, end)  # before this example
@@ -250,7 +252,7 @@ def _cw_learn(hyper: CwColHyper, state: Gaussians, batch: Batch, start: int, sco
             if np.isnan(y):
                 continue
             n2 = squared_norm(values, begin, end)
-            _note(trace, i, scores[i], y, n2)
+            _note(trace, i, scores[i], y, n2, r)
             if n2 == 0.0:
                 continue
             if y * scores[i] < 1.0:

@@ -80,7 +80,7 @@ def factors(hyper: Hyper, state: Sums, task: int) -> tuple[float, float]:
 
 @kernel
 def predict(hyper: Hyper, state: Sums, batch: Batch, scores: Floats) -> None:
-    _score(hyper, state, batch, 0, len(scores), scores)
+    _score(hyper, state, batch, batch.rounds[0], len(scores), scores)
 
 
 @kernel

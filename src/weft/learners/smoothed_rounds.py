@@ -169,7 +169,7 @@ def learn(hyper: Hyper, state: Smoothed, batch: Batch, start: int, scores: Float
     at, present = np.empty(most, np.int64), np.empty(most, np.int64)
     margins, p, l = np.empty(most), np.empty(most), np.empty(most)
     for t in range(start, len(rounds) - 1):
-        lo, hi, n = rounds[t], rounds[t + 1], 0
+        lo, hi, n = rounds[t], rounds[t + 1], 0 * most  # a bare 0 would compile helpers once more
         dot_rows(pairs, W, False, batch, lo, hi, scores)
         for i in range(lo, hi):
             tasks[0] = max(tasks[0], task[i] + 1)
