@@ -12,7 +12,7 @@ run: $(VENV)/.run
 	$(VENV)/bin/weft demo
 
 test: venv
-	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 check: lint types layers test
 
