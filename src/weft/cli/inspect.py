@@ -1,5 +1,6 @@
 """`weft inspect`: what a model file holds."""
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -180,9 +181,8 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
         _print_distances(screen, _distances(model), all_tasks)
         print_shares(screen, shares(model), all_tasks)
         if model.tasks:
-            screen.print(
-                f"One task: {program()} inspect {facts['model']} --task {show_name(_largest(model))}", soft_wrap=True
-            )
+            words = shlex.join(["inspect", facts["model"], "--task", show_name(_largest(model))])
+            screen.print(f"One task: {program()} {words}", soft_wrap=True)
     else:
         _print_task(screen, facts["task"], model.tally.target == "binary")
 
