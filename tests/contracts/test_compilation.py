@@ -98,6 +98,13 @@ def test_every_learner_has_kernels_of_its_own(setting):
     assert any("learn" in name.split(".")[-1] for name in compiled)
 
 
+@pytest.mark.xdist_group("a group")
+def test_groups_of_tests_are_seen(request):
+    """Otherwise every worker compiles everything: it depends on what pytest-xdist knows of pytest."""
+    if hasattr(request.config, "workerinput"):
+        assert request.node.nodeid.endswith("@a group")
+
+
 # --- imports ------------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,8 @@ from contracts.digests import digests
 from contracts.settings import SETTINGS
 from weft import jit
 
+pytestmark = pytest.mark.xdist_group("plain")
+
 
 @pytest.fixture(scope="module")
 def plain():
