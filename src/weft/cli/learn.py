@@ -1,6 +1,7 @@
 """`weft learn`: a file of events into a model file."""
 
 import shlex
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,30 +213,34 @@ class _Bar:
     """A progress bar on standard error: by the file's bytes, or a counter for standard input."""
 
     def __init__(self, source: str, show: bool) -> None:
+        self._progress: Any = None
+        self._events = 0
+        if not (show and sys.stderr.isatty()):  # importing the bar takes longer than many a file
+            return
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        screen = console(err=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TaskProgressColumn(),
             TextColumn("{task.fields[events]:,} events"),
             TimeRemainingColumn(),
-            console=screen,
+            console=console(err=True),
             transient=True,
-            disable=not (show and screen.is_terminal),
         )
-        self._events = 0
         self._task = self._progress.add_task(f"learning {source}", total=None if source == "-" else 1.0, events=0)
 
     def __enter__(self) -> "_Bar":
-        self._progress.start()
+        if self._progress is not None:
+            self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._progress is not None:
+            self._progress.stop()
 
     def advance(self, chunk: Any) -> None:
         """After every chunk."""
         self._events += len(chunk)
-        self._progress.update(self._task, completed=chunk.share or 0.0, events=self._events)
+        if self._progress is not None:
+            self._progress.update(self._task, completed=chunk.share or 0.0, events=self._events)
