@@ -1,0 +1,155 @@
+r"""Rows on a scale of their own: no column's unit counts, and nothing is known but what has been seen, the row included.
+
+A feature that occurs in most rows is *dense*: its zeros are values like others, and it is centred. All others are
+divided by the root mean square of their non-zero values, and the square root is taken, so that counts of words do not
+run away. Then the row gets unit length, but for its dense part, which weighs what it weighs on average:
+
+    dense    z = clip((x - mean) / deviation, 5)              over all rows; left out if it does not vary
+    others   z = sign(x) sqrt(min(|x| / rms, 25))             over the rows in which it occurs
+    z / sqrt(q),   q = sum of z^2 over the others + number of dense features
+
+A feature joins the dense ones when it occurs in at least half of all rows, in sparse data in nine of ten, and leaves
+when that is no longer so. The densities of all features add up to the mean number of non-zeros, so that a row costs
+O(its non-zeros) although dense features count in every row.
+"""
+
+import math
+
+import numpy as np
+
+from weft.batch import Floats, Ints
+from weft.jit import kernel
+
+CNT, S1, S2 = range(3)
+"""Columns of a feature's statistics: number, sum and sum of squares of its non-zero values."""
+
+EVENTS, NONZEROS, KNOWN = range(3)
+"""Positions in the totals: rows, their non-zeros, and features that have occurred."""
+
+ZMAX = 5.0
+"""The largest scaled value, before the row gets its length."""
+CONSTANT = 1e-12
+"""A feature whose variance is below this part of its mean square does not vary."""
+SPARSE = 0.1
+"""Rows with less than this part of all features are sparse data."""
+HALF, MOST = 0.5, 0.9
+
+
+@kernel
+def least_density(totals: Floats, nonzeros: int) -> float:
+    """From which density on a feature is dense."""
+    rows = totals[EVENTS] + 1.0
+    return HALF if totals[NONZEROS] + nonzeros >= SPARSE * rows * max(1.0, totals[KNOWN]) else MOST
+
+
+@kernel
+def scale_row(
+    totals: Floats,
+    features: Floats,
+    dense: Ints,
+    place: Ints,
+    n_dense: int,
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+    found: Ints,
+    z: Floats,
+) -> int:
+    """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
+
+    `dense` lists the dense features, `place` says where each stands in it, from 1. Returns how many there are.
+    """
+    rows, q, members, count = totals[EVENTS] + 1.0, 0.0, 0, 0
+    least = least_density(totals, end - begin) * rows
+    for e in range(begin, end):
+        j, x = indices[e], values[e]
+        seen, s1, s2 = features[j, CNT] + 1.0, features[j, S1] + x, features[j, S2] + x * x
+        if seen >= least:
+            members += 1
+            mean = s1 / rows
+            variance = s2 / rows - mean * mean
+            if variance > CONSTANT * s2 / rows:
+                found[count], z[count] = j, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+                count += 1
+        else:
+            size = math.sqrt(min(abs(x) / math.sqrt(s2 / seen), ZMAX * ZMAX))
+            q += size * size
+            found[count], z[count] = j, math.copysign(size, x)
+            count += 1
+    e = begin
+    for d in range(n_dense):
+        j = dense[d]
+        if features[j, CNT] < least or _is_in(indices, begin, end, j):
+            continue
+        members += 1
+        mean = features[j, S1] / rows
+        variance = features[j, S2] / rows - mean * mean
+        if variance > CONSTANT * features[j, S2] / rows:
+            found[count], z[count] = j, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
+            count += 1
+    q += members
+    if q > 0.0:
+        for e in range(count):
+            z[e] /= math.sqrt(q)
+    return count
+
+
+@kernel
+def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
+    """Whether a row, sorted by feature, has feature j."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < j:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and indices[low] == j
+
+
+@kernel
+def count_row(
+    totals: Floats,
+    features: Floats,
+    dense: Ints,
+    place: Ints,
+    n_dense: int,
+    indices: Ints,
+    values: Floats,
+    begin: int,
+    end: int,
+) -> int:
+    """Count a row that was scaled; returns the number of dense features.
+
+    The list of dense features is gone through from the front; the last one takes the place of one that leaves, and is
+    looked at next. Then those of the row join in the order of the row.
+    """
+    least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
+    totals[EVENTS] += 1.0
+    totals[NONZEROS] += end - begin
+    for e in range(begin, end):
+        j, x = indices[e], values[e]
+        if features[j, CNT] == 0.0:
+            totals[KNOWN] += 1.0
+        features[j, CNT] += 1.0
+        features[j, S1] += x
+        features[j, S2] += x * x
+    d = 0
+    while d < n_dense:
+        j = dense[d]
+        if features[j, CNT] >= least:
+            d += 1
+            continue
+        n_dense -= 1
+        dense[d], place[j] = dense[n_dense], 0
+        if d < n_dense:
+            place[dense[d]] = d + 1
+        dense[n_dense] = 0
+    for e in range(begin, end):
+        j = indices[e]
+        if place[j] == 0 and features[j, CNT] >= least:
+            dense[n_dense] = j
+            n_dense += 1
+            place[j] = n_dense
+    return n_dense
