@@ -27,6 +27,7 @@ from weft.pairs import (
     Pairs,
     first_slot,
     fits,
+    has_room,
     new_key,
     number_of,
     place,
@@ -87,22 +88,23 @@ def for_tasks(pairs: Pairs, tasks: int) -> Pairs:
     return pairs._replace(table=table)
 
 
-def make_room(pairs: Pairs, batch: Batch, done: int, features: int) -> Moves | None:
+def make_room(pairs: Pairs, batch: Batch, done: int, features: int, extra: int = 0) -> Moves | None:
     """Room for the pairs of the round after `done` rounds of a batch, and of many rounds behind it.
 
-    None if the next round fits as it is. A task that turns out to need more will ask again.
+    None if the next round fits as it is. A task that turns out to need more will ask again. Every example may open so
+    many `extra` pairs that are not in its row.
     """
     lo, hi = int(batch.rounds[done]), int(batch.rounds[done + 1])
-    if fits(pairs, batch, lo, hi):
+    if has_room(pairs, batch, lo, hi, extra, features) if extra else fits(pairs, batch, lo, hi):
         return None
     last = _horizon(batch, done, max(HORIZON, int(pairs.layout[USED])))
     regions, sizes = np.empty(last - lo, np.int64), np.empty(last - lo, np.int64)
-    found = _too_small(pairs, batch, lo, last, FLOOR, features, regions, sizes)
+    found = _too_small(pairs, batch, lo, last, FLOOR, features, extra, regions, sizes)
     regions, sizes = regions[:found], sizes[:found]
     # The next round must fit, with more than its share of the rounds to come, and pooled tasks that show one feature.
     first, least = np.empty(hi - lo, np.int64), np.empty(hi - lo, np.int64)
     most = features if pairs.layout[TASK_STRIDE] else _ENDLESS
-    found = _too_small(pairs, batch, lo, hi, _ENDLESS, most, first, least)
+    found = _too_small(pairs, batch, lo, hi, _ENDLESS, most, extra, first, least)
     regions, sizes = _larger(regions, sizes, first[:found], least[:found])
     return _move_to_end(pairs, regions, sizes) or _lay_out_again(pairs, regions, sizes)
 
@@ -184,7 +186,15 @@ def _horizon(batch: Batch, done: int, most: int) -> int:
 
 @kernel
 def _too_small(
-    pairs: Pairs, batch: Batch, first: int, last: int, floor: int, features: int, regions: Ints, sizes: Ints
+    pairs: Pairs,
+    batch: Batch,
+    first: int,
+    last: int,
+    floor: int,
+    features: int,
+    extra: int,
+    regions: Ints,
+    sizes: Ints,
 ) -> int:
     """The regions without room for the examples first..last, and the sizes they should have; returns their number.
 
@@ -198,8 +208,9 @@ def _too_small(
             prefetch(table, batch.task[i + 8] * layout[TASK_STRIDE] * table.shape[1])
         region = batch.task[i] * layout[TASK_STRIDE]
         nonzeros = batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
-        if table[region, WANTED] == 0 and nonzeros > 0:  # every region once
+        if table[region, WANTED] == 0 and nonzeros + extra > 0:  # every region once
             regions[touched] = region
+            table[region, WANTED] = extra
             touched += 1
         table[region, WANTED] += nonzeros
     for k in range(touched):

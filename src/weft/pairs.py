@@ -129,6 +129,18 @@ def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
     return True
 
 
+@inner
+def has_room(pairs: Pairs, batch: Batch, lo: int, hi: int, extra: int, features: int) -> bool:
+    """The same if every example may open so many pairs more, that are not in its row; a task has no more than all."""
+    layout, _, table = pairs
+    for i in range(lo, hi):
+        region = batch.task[i] * layout[TASK_STRIDE]
+        need = batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]] + extra
+        if first_slot(table[region, SIZE]) - table[region, COUNT] < min(need, features - table[region, COUNT]):
+            return False
+    return True
+
+
 # The functions below run once per row, a row being (indices, values, begin, end). They take arrays, not the tuples that
 # hold them: a kernel that touches a tuple of arrays once per row pays Numba an atomic count for each of them.
 

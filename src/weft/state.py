@@ -8,6 +8,7 @@ learner keeps, and `mover` the tasks that have moved, with their numbers in use 
 integer is a fixed size.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -87,7 +88,8 @@ def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: i
     if not hasattr(state, "pairs") or not named.pairs.layout[HASHED] or done + 1 >= len(batch.rounds):
         return state
     named.pairs.layout[TASK_STRIDE] = 0 if pooled else 1
-    moves = arena.make_room(named.pairs, batch, done, features)
+    extra = named.further(batch, done) if hasattr(named, "further") else 0
+    moves = arena.make_room(named.pairs, batch, done, features, extra)
     if moves is None:
         return state
     grown = {name: arena.carry(array, named.pairs, moves) for name, array in _pair_arrays(state, plan).items()}
@@ -201,7 +203,8 @@ def _pair_arrays(state: Any, plan: Plan) -> dict[str, Array]:
 def _reserve_pairs(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
     is_hashed = bool(state.pairs.layout[HASHED])
     tasks, features = sizes.task - 1, sizes.feature
-    if not is_hashed and (plan.always_dense or tasks * features <= index.DENSE_LIMIT):
+    numbers = sum(math.prod(array.shape[1:]) for array in _pair_arrays(state, plan).values())
+    if not is_hashed and (plan.always_dense or tasks * features * numbers <= index.DENSE_LIMIT):
         return _reserve_dense(state, plan, sizes.task, features)
     if is_hashed:
         found = arena.for_tasks(state.pairs, sizes.task)

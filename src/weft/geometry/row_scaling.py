@@ -1,4 +1,4 @@
-r"""Rows on a scale of their own: no column's unit counts, and nothing is known but what has been seen, the row included.
+r"""Rows on a scale of their own: no column's unit counts, and nothing is known but what was seen, the row included.
 
 A feature that occurs in most rows is *dense*: its zeros are values like others, and it is centred. All others are
 divided by the root mean square of their non-zero values, and the square root is taken, so that counts of words do not
@@ -14,8 +14,6 @@ O(its non-zeros) although dense features count in every row.
 """
 
 import math
-
-import numpy as np
 
 from weft.batch import Floats, Ints
 from weft.jit import kernel

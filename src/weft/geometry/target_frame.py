@@ -5,8 +5,8 @@ With n_k labels of task k and t of all, experts predict u = (y - mu)/sd, where
     mu = (sum of the task's labels + n0 times the mean of all) / (n_k + n0)
     sd^2 = (squared deviations of the task + three times the mean of all) / (n_k + 3)
 
-n0 = within / between is as large as tasks agree: the variance within tasks over that between them (empirical Bayes). All
-sums are of y - y0, y0 the first label, since large labels with small differences would cancel.
+n0 = within / between is as large as tasks agree: the variance within tasks over that between them (empirical Bayes).
+All sums are of y - y0, y0 the first label, since large labels with small differences would cancel.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Events of `adaptive` and `auto`: a row is scaled, its slots are looked up once, and all experts score and learn it."""
+"""Events of `adaptive` and `auto`: a row is scaled, its slots are looked up once, all experts score and learn it."""
 
 import math
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
 from weft.geometry.row_scaling import EVENTS, count_row, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
 from weft.jit import Handle, kernel
-from weft.pairs import HASHED, TASK_STRIDE, Pairs, find_row, open_row
+from weft.pairs import COUNT, HASHED, SIZE, TASK_STRIDE, Pairs, find_row, first_slot, has_room, open_row
 from weft.state import Plan
 
 STATISTICS = 3
 """Columns of a feature before its shared parts: see `row_scaling`."""
 GRADIENT, BETTING, OTHER = 0, 2, 6
-"""First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares of
-the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
+"""First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
+of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
 
 EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
 """Further columns of a task's row: see `harmless`."""
@@ -49,6 +49,13 @@ class Parts(NamedTuple):
     labels: Floats
     tasks: Floats
     stack: Floats
+
+    def further(self, batch: Batch, done: int) -> int:
+        """How many pairs a row of the next round may open beyond its own: dense features, and those that join in it."""
+        lo, hi = batch.rounds[done], batch.rounds[done + 1]
+        rows = batch.row[lo:hi]
+        joining = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) if hi - lo > 1 else 0
+        return int(self.n_dense[0]) + joining
 
 
 class Space(NamedTuple):
@@ -85,9 +92,7 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
     found, slots, z, own_bets, shared_bets, e, c, f, w, _ = space
     pairs, own, own_bias, features, bias, dense, place, n_dense, totals, labels, tasks, stack = state
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    count = scale_row(
-        totals, features, dense, place, n_dense[0], batch.indices, batch.values, begin, end, found, z
-    )
+    count = scale_row(totals, features, dense, place, n_dense[0], batch.indices, batch.values, begin, end, found, z)
     if pairs.layout[HASHED]:
         find_row(pairs.keys, pairs.table, labels, k, found, 0, count, slots)
     else:
@@ -116,7 +121,7 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
         e[3] += bias[0, STATISTICS + OTHER]
     s = 0.0
     for m in range(4 if hyper.auto else 2):
-        c[m] = e[m] if hyper.square else min(max(e[m], -SMAX), SMAX)
+        c[m] = min(max(e[m], -SMAX), SMAX)
         s += stack[V, m] * c[m]
     f[0], f[1], f[2] = s, c[2], c[3]
     if not hyper.auto:
@@ -163,12 +168,12 @@ def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) 
 @kernel
 def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, ready: bool, space: Space) -> None:
     """Every expert learns from its own error."""
-    found, slots, z, own_bets, shared_bets, e, _, _, _, _ = space
+    found, slots, z, own_bets, shared_bets, e, c, _, _, _ = space
     own, own_bias, features, bias = state.own, state.own_bias, state.features, state.bias
     for m in range(4 if hyper.auto else 2):
         g = 0.0
         if ready:
-            g = e[m] - u if hyper.square else sigma(e[m]) - u
+            g = c[m] - u if hyper.square else sigma(e[m]) - u
         for a in range(count + 1):
             x = z[a] if a < count else 1.0
             h = g * x
@@ -190,15 +195,13 @@ def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, ready: bool,
 
 
 @kernel
-def _learn_example(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> float:
-    """Score an example, learn it, and return its score."""
+def _learn_example(
+    hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, count: int, s: float, p: float
+) -> None:
+    """Learn from an example that `view` has just looked at."""
     k, y = batch.task[i], batch.label[i]
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     tasks, labels, stack, pairs = state.tasks, state.labels, state.stack, state.pairs
-    count, s, p = view(hyper, state, batch, i, space)
-    score = answer(hyper, state, k, p)
-    if np.isnan(y):
-        return score
     mu, sd, mk, ready = 0.0, 1.0, 0.0, True
     u = 1.0 if y > 0.0 else 0.0
     if hyper.square:
@@ -208,8 +211,9 @@ def _learn_example(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Spac
         u = min(max((y - mu) / sd, -UMAX), UMAX) if ready else p
     if pairs.layout[HASHED]:
         open_row(pairs.layout, pairs.keys, pairs.table, k, space.found, 0, count, space.slots)
-    state.n_dense[0] = count_row(
-        state.totals, state.features, state.dense, state.place, state.n_dense[0], batch.indices, batch.values, begin, end
+    indices, values, n_dense = batch.indices, batch.values, state.n_dense
+    n_dense[0] = count_row(
+        state.totals, state.features, state.dense, state.place, n_dense[0], indices, values, begin, end
     )
     tasks[k, EVENTS_OF_TASK] += 1.0
     if hyper.auto:
@@ -228,7 +232,22 @@ def _learn_example(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Spac
         more, dev = count_label(labels, state.totals[EVENTS], n, tasks[k, YSUM], y, u, mk)
         tasks[k, YSUM] += more
         tasks[k, TASK_DEV] += dev
-    return score
+
+
+@kernel
+def _missing(slots: Ints, count: int) -> int:
+    """Pairs that were never opened."""
+    missing = 0
+    for a in range(count):
+        if slots[a] < 0:
+            missing += 1
+    return missing
+
+
+@kernel
+def _free(pairs: Pairs, task: int) -> int:
+    """Room in a task's region."""
+    return int(first_slot(pairs.table[task, SIZE]) - pairs.table[task, COUNT])
 
 
 @kernel
@@ -241,18 +260,27 @@ def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
 
 @kernel
 def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    rounds = batch.rounds
+    rounds, layout = batch.rounds, state.pairs.layout
     space = space_for(state, batch)
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hi - lo > 1:  # all of a round is scored before any of it is learned
+            joining = 0
             for i in range(lo, hi):
                 _, _, p = view(hyper, state, batch, i, space)
                 scores[i] = answer(hyper, state, batch.task[i], p)
+                joining += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
+            extra = state.n_dense[0] + joining
+            if layout[HASHED] and not has_room(state.pairs, batch, lo, hi, extra, len(state.dense)):
+                return t
         for i in range(lo, hi):
-            score = _learn_example(hyper, state, batch, i, space)
+            count, s, p = view(hyper, state, batch, i, space)
             if hi - lo == 1:
-                scores[i] = score
+                if layout[HASHED] and _missing(space.slots, count) > _free(state.pairs, batch.task[i]):
+                    return t
+                scores[i] = answer(hyper, state, batch.task[i], p)
+            if not np.isnan(batch.label[i]):
+                _learn_example(hyper, state, batch, i, space, count, s, p)
     return len(rounds) - 1
 
 
