@@ -138,6 +138,24 @@ class Usage(NamedTuple):
         return self.damage / self.evictions if self.evictions else math.nan
 
 
+class Borrowed(NamedTuple):
+    """What a task relies on, by the weights of its mixture, and the losses so far of its parts and of the mixture.
+
+    `certificate` >= 0 is by how much the loss lies below the least of its bounds, each of them the loss of a part and
+    a constant: nats for log-loss, half squares of the task's frame for squared loss.
+    """
+
+    events: int
+    stack: float
+    own: float
+    pooled: float
+    stack_loss: float
+    own_loss: float
+    pooled_loss: float
+    loss: float
+    certificate: float
+
+
 class Distances(NamedTuple):
     """Per task: the lengths of its own and its shared part, and how far its model is from its neighbours'.
 

@@ -1,6 +1,7 @@
 """Events of `adaptive` and `auto`: a row is scaled, its slots are looked up once, all experts score and learn it."""
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,8 @@ from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
 from weft.geometry.row_scaling import EVENTS, count_row, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
 from weft.jit import Handle, kernel
-from weft.pairs import COUNT, HASHED, SIZE, TASK_STRIDE, Pairs, find_row, first_slot, has_room, open_row
-from weft.state import Plan
+from weft.pairs import COUNT, HASHED, SIZE, TASK_STRIDE, Pairs, dense, find_row, first_slot, has_room, open_row
+from weft.state import Array, Plan
 
 STATISTICS = 3
 """Columns of a feature before its shared parts: see `row_scaling`."""
@@ -58,6 +59,58 @@ class Parts(NamedTuple):
         return int(self.n_dense[0]) + joining
 
 
+def plan(auto: bool) -> Plan:
+    """`adaptive` has no own and no pooled expert."""
+    width = 8 if auto else 6
+    return Plan(
+        axes={
+            "own": ("pair", width),
+            "own_bias": ("task", width),
+            "features": ("feature", STATISTICS + width),
+            "bias": (1, STATISTICS + width),
+            "dense": ("feature",),
+            "place": ("feature",),
+            "n_dense": (1,),
+            "totals": (3,),
+            "labels": (10,),
+            "tasks": ("task", LOSS + 4),
+            "stack": (2, 4),
+        },
+        names={"dense": "feature"},
+        counts={"place": ("feature",), "n_dense": ("feature",)},
+        check=_check,
+    )
+
+
+def _check(arrays: Mapping[str, Array]) -> None:
+    """A file may claim anything: the dense features must be where they say they are."""
+    n, dense, place = int(arrays["n_dense"][0]), arrays["dense"], arrays["place"]
+    listed = np.zeros(len(place), np.int64)
+    listed[dense[:n]] = np.arange(1, n + 1)
+    if not np.array_equal(listed, place) or np.any(dense[n:]):
+        raise ValueError("the state's list of dense features does not fit their places")
+
+
+def blank(auto: bool) -> Parts:
+    """Nothing is learned; `auto` begins as `adaptive`."""
+    width, ints = 8 if auto else 6, np.zeros(0, np.int64)
+    parts, shared = np.zeros((0, width)), np.zeros((0, STATISTICS + width))
+    return Parts(
+        pairs=dense(0, 1),
+        own=parts,
+        own_bias=parts.copy(),
+        features=shared,
+        bias=np.zeros((1, STATISTICS + width)),
+        dense=ints,
+        place=ints.copy(),
+        n_dense=np.zeros(1, np.int64),
+        totals=np.zeros(3),
+        labels=np.zeros(10),
+        tasks=np.zeros((0, LOSS + 4)),
+        stack=np.array([[0.5, 0.5, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]),
+    )
+
+
 class Space(NamedTuple):
     """Scratch of one event: its features, their slots and scaled values, the bets, and all that was predicted."""
 
@@ -90,9 +143,9 @@ def sigma(q: float) -> float:
 def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
     """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
     found, slots, z, own_bets, shared_bets, e, c, f, w, _ = space
-    pairs, own, own_bias, features, bias, dense, place, n_dense, totals, labels, tasks, stack = state
+    pairs, own, own_bias, features, bias, listed, place, n_dense, totals, labels, tasks, stack = state
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    count = scale_row(totals, features, dense, place, n_dense[0], batch.indices, batch.values, begin, end, found, z)
+    count = scale_row(totals, features, listed, place, n_dense[0], batch.indices, batch.values, begin, end, found, z)
     if pairs.layout[HASHED]:
         find_row(pairs.keys, pairs.table, labels, k, found, 0, count, slots)
     else:
@@ -300,24 +353,3 @@ def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     if bad >= 0:
         return bad
     return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
-
-
-def plan(auto: bool) -> Plan:
-    width = 8 if auto else 6
-    return Plan(
-        axes={
-            "own": ("pair", width),
-            "own_bias": ("task", width),
-            "features": ("feature", STATISTICS + width),
-            "bias": (1, STATISTICS + width),
-            "dense": ("feature",),
-            "place": ("feature",),
-            "n_dense": (1,),
-            "totals": (3,),
-            "labels": (10,),
-            "tasks": ("task", LOSS + 4),
-            "stack": (2, 4),
-        },
-        names={"dense": "feature"},
-        counts={"place": ("feature",), "n_dense": ("feature",)},
-    )
