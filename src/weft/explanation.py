@@ -26,6 +26,9 @@ from weft.names import Name
 from weft.state import Array
 from weft.vocabulary import Vocabulary
 
+BIAS = "(bias)"
+"""What the constant that is added to every row is called."""
+
 MOST_SHOWN = 10
 """So many neighbours and features are printed."""
 
@@ -99,6 +102,8 @@ def explain(
 ) -> Explanation:
     """The parts of the score of a batch of one row, whose task may not be known."""
     tasks, slot, score = vocabulary.tasks, int(batch.task[0]), np.empty(1)
+    if hasattr(learner, "seen_row"):
+        return _of_seen_row(learner, state, vocabulary, batch, task, per_feature)
     learner.kernels.predict(learner.hyper, state, batch, score)
     begin, end = batch.indptr[batch.row[0]], batch.indptr[batch.row[0] + 1]
     indices, values = batch.indices[begin:end], batch.values[begin:end]
@@ -121,6 +126,23 @@ def explain(
         neighbours,
         features,
     )
+
+
+def _of_seen_row(
+    learner: Any, state: Any, vocabulary: Vocabulary, batch: Batch, task: Name, per_feature: bool
+) -> Explanation:
+    """The same of a learner that brings rows to a scale of its own: the score of its stack, with a bias."""
+    indices, values, own_bias, shared_bias, score = learner.seen_row(state, batch)
+    shares = shares_of(learner, state, int(batch.task[0]), len(vocabulary.tasks), indices)
+    own, shared = shares.own * values, shares.shared * values
+    features: dict[Name, FeatureParts] = {}
+    if per_feature:
+        features = {
+            vocabulary.features[feature]: FeatureParts(mine, ours, 0.0)
+            for feature, mine, ours in zip(indices.tolist(), own.tolist(), shared.tolist(), strict=True)
+        }
+        features[BIAS] = FeatureParts(own_bias, shared_bias, 0.0)
+    return Explanation(task, score, float(own.sum()) + own_bias, float(shared.sum()) + shared_bias, {}, features)
 
 
 def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:

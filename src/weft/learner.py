@@ -174,6 +174,7 @@ class Learner(Protocol):
     What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
     rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
     `refuse(tasks, features)` (raises ValueError if there are too many), `outliers(state, tasks, features)`,
+    `borrowing(state, tasks) -> list[Borrowed]`, `seen_row(state, batch)` (a row on the learner's own scale),
     `similarities` (relations say who is alike, not how far a step reaches), `support(state, tasks) -> list[Kept]`,
     `usage(state, tasks) -> Usage`, `trace`, `distances(state, tasks, features) -> Distances` and `explain(state, slot,
     tasks, indices) -> Shares` (slot >= tasks is a task that is not known). A learner that refits has `refit(state)`,

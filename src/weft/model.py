@@ -10,7 +10,8 @@ import numpy as np
 from weft import state as states
 from weft.batch import Batch, Floats, Ints
 from weft.explanation import Explanation, explain
-from weft.learner import Learner, Usage, trace_columns
+from weft.geometry.losses import LOGISTIC
+from weft.learner import Borrowed, Learner, Usage, trace_columns
 from weft.learners.catalogue import build
 from weft.names import Name, Names, declared, plain
 from weft.rows import REMEDY, as_table, scalar_label
@@ -214,6 +215,16 @@ class Model:
         scores = self.score(X, task)
         return np.where(scores >= 0.0, 1, -1) if self.learner.target == "binary" else scores
 
+    def predict_proba(self, X: Any, task: Any = None) -> Floats:
+        """The probability of the label +1, one per row; for learners with the logistic loss."""
+        if self.learner.target != "binary" or self.learner.tally_loss[0] != LOGISTIC:
+            raise ValueError(
+                f"{self.learner.name} with these parameters has scores that are no log-odds; probabilities need a "
+                'learner with loss="logistic", such as auto'
+            )
+        proba: Floats = 1.0 / (1.0 + np.exp(-self.score(X, task)))
+        return proba
+
     def explain(self, x: Any, task: Name, *, per_feature: bool = False) -> Explanation:
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
 
@@ -319,6 +330,14 @@ class Model:
             raise ValueError(f"{learner.name} has no personal parts; romco-nucl, romco-logd, coml and cw-col have")
         found: Floats = learner.outliers(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
         return found
+
+    def borrowing(self) -> dict[Name, Borrowed]:
+        """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm."""
+        learner: Any = self.learner
+        if not hasattr(learner, "borrowing"):
+            raise ValueError(f"{learner.name} does not mix models per task; auto does")
+        found = learner.borrowing(self.state, len(self.vocabulary.tasks))
+        return dict(zip(self.vocabulary.tasks, found, strict=True))
 
     def support(self) -> list[SupportRow]:
         """The rows that a kernel learner keeps: task, coefficient, row and age, oldest first."""

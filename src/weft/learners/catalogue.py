@@ -44,6 +44,8 @@ PLACES = {
     "shamo": "smoothed_batch.Shamo",
     "mtfl": "low_rank_batch.Mtfl",
     "trml": "low_rank_batch.Trml",
+    "adaptive": "adaptive.Adaptive",
+    "auto": "adaptive.Auto",
 }
 """Where every learner lies, as module and class."""
 
@@ -99,7 +101,8 @@ def catalogue() -> list[Entry]:
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
      'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
      'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov',
-     'romco-nucl', 'romco-logd', 'coml', 'cw-col', 'smtl-e', 'smtl-t', 'stl', 'itl', 'shamo', 'mtfl', 'trml']
+     'romco-nucl', 'romco-logd', 'coml', 'cw-col', 'smtl-e', 'smtl-t', 'stl', 'itl', 'shamo', 'mtfl', 'trml', 'adaptive',
+     'auto']
     """
     return [
         Entry(

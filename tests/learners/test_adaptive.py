@@ -1,0 +1,93 @@
+"""`adaptive` and `auto` against the oracle with dictionaries: scores, stack, mixtures, explanations, certificates."""
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+from oracles.adaptive import Adaptive, Auto
+from weft import pairs
+
+LEARNERS = {"adaptive": Adaptive, "auto": Auto}
+KINDS = ("sparse", "dense", "mixed", "fading")
+
+
+def events(seed, loss, kind, n=160, tasks=5):
+    """Rows as dicts: few of many features, all of some, some of each; dense ones that later become rare."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=30) + 0.7 * rng.normal(size=(tasks, 30))
+    found = []
+    for t in range(n):
+        k = int(rng.integers(min(tasks, 1 + t // 8)))
+        chosen = [] if kind == "dense" else rng.permutation(np.arange(6, 30))[: rng.integers(0, 5)].tolist()
+        if kind != "sparse" and (kind != "fading" or t < n // 2 or rng.random() < 0.2):
+            chosen += [j for j in range(6) if rng.random() < 0.9]
+        x = {f"f{j}": float((3.0 if j == 2 else 0.0) + 10.0 ** (j % 4 - 2) * rng.normal()) for j in chosen}
+        s = sum(truth[k, int(name[1:])] * value / 10.0 ** (int(name[1:]) % 4 - 2) for name, value in x.items())
+        y = (1.0 if s + rng.normal() > 0 else -1.0) if loss == "logistic" else 100.0 + 7.0 * k + s + rng.normal()
+        found.append((x, y, f"task {k}"))
+    return found
+
+
+@pytest.mark.parametrize("limit", [1 << 23, 40], ids=["table", "hashed"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["logistic", "square"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_oracle(name, loss, kind, limit, monkeypatch):
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
+    for seed in range(2):
+        oracle, model = LEARNERS[name](loss), weft.Model(name, loss=loss)
+        stream = events(seed, loss, kind)
+        for x, y, task in stream[:60]:
+            assert model.learn_one(x, y, task) == pytest.approx(oracle.learn(x, y, task), abs=1e-10, rel=1e-10)
+        rows, labels, tasks = zip(*stream[60:], strict=True)
+        scores = model.learn(weft.Stream(list(rows), labels, tasks))
+        expected = [oracle.learn(x, y, task) for x, y, task in stream[60:]]
+        np.testing.assert_allclose(scores, expected, atol=1e-9, rtol=1e-9)
+        np.testing.assert_allclose(model.state.stack[0, : len(oracle.V)], oracle.V, atol=1e-10)
+        assert [model.features[j] for j in model.state.dense[: model.state.n_dense[0]]] == oracle.dense_list
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_rounds(name, loss):
+    rng = np.random.default_rng(3)
+    oracle, model = LEARNERS[name](loss), weft.Model(name, loss=loss)
+    for _ in range(30):
+        n = int(rng.integers(1, 5))
+        rows = [{f"f{j}": float(rng.normal()) for j in rng.permutation(6)[:3]} for _ in range(n)]
+        labels, tasks = rng.choice([-1.0, 1.0], n), rng.permutation(5)[:n].tolist()
+        scores = model.learn(weft.Stream(rows, labels, tasks, rounds=[0] * n))
+        np.testing.assert_allclose(scores, oracle.learn_round(list(zip(rows, labels, tasks, strict=True))), atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square"])
+def test_borrowing_and_explanation(loss):
+    oracle, model = Auto(loss), weft.Model("auto", loss=loss)
+    for x, y, task in events(5, loss, "mixed"):
+        oracle.learn(x, y, task)
+        model.learn_one(x, y, task)
+    for task, found in model.borrowing().items():
+        assert found.certificate >= -1e-9
+        assert math.isclose(found.stack + found.own + found.pooled, 1.0, rel_tol=1e-9)
+        assert found.events == oracle.n[task]
+    for x, _, task in events(6, loss, "mixed", n=10):
+        explained = model.explain(x, task, per_feature=True)
+        parts = explained.features.values()
+        assert explained.own + explained.shared == pytest.approx(explained.score, abs=1e-9)
+        assert sum(part.own for part in parts) == pytest.approx(explained.own, abs=1e-9)
+        assert sum(part.shared for part in parts) == pytest.approx(explained.shared, abs=1e-9)
+
+
+def test_probabilities():
+    model = weft.Model("auto")
+    rows, labels, tasks = zip(*events(7, "logistic", "mixed"), strict=True)
+    model.learn(weft.Stream(list(rows), labels, tasks))
+    p = model.predict_proba(list(rows), list(tasks))
+    assert ((p > 0) & (p < 1)).all()
+    np.testing.assert_array_equal(p >= 0.5, model.predict(list(rows), list(tasks)) == 1)
+    with pytest.raises(ValueError, match="no log-odds"):
+        weft.Model("pa").predict_proba([[1.0]], ["a"])
+    with pytest.raises(ValueError, match="auto does"):
+        weft.Model("pa").borrowing()
