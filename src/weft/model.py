@@ -204,11 +204,16 @@ class Model:
         features are ignored; an unknown task is scored as a new one would be.
         """
         stream = X if isinstance(X, Stream) else Stream(X, None, task)
-        batch = self.vocabulary.read(stream)
+        batch = self._read(stream)
         scores = np.empty(len(stream))
-        self._prepare(batch.task)
         self.learner.kernels.predict(self.learner.hyper, self.state, batch, scores)
         return scores
+
+    def _read(self, stream: Stream) -> Batch:
+        """A batch for scoring, with what its tasks need."""
+        batch = self.vocabulary.read(stream, getattr(self.learner, "reads_unknown", False))
+        self._prepare(batch.task)
+        return batch
 
     def predict(self, X: Any, task: Any = None) -> Any:
         """Labels -1 or +1 for classification, values for regression; nothing is learned."""
@@ -232,9 +237,7 @@ class Model:
         be; unknown features are ignored. `x` as in `learn_one`.
         """
         stream = Stream(as_table(x), None, [task])
-        batch = self.vocabulary.read(stream)
-        self._prepare(batch.task)
-        return explain(self.learner, self.state, self.vocabulary, batch, stream.task_names[0], per_feature)
+        return explain(self.learner, self.state, self.vocabulary, self._read(stream), stream.task_names[0], per_feature)
 
     # --- single events ---
 

@@ -41,12 +41,16 @@ class Vocabulary:
         self.tasks.add(proposal.tasks)
         self.features.add(proposal.features)
 
-    def read(self, stream: Stream) -> Batch:
-        """A batch for scoring: unknown features are dropped, unknown tasks read the blank slot after the last."""
+    def read(self, stream: Stream, unknown: bool = False) -> Batch:
+        """A batch for scoring: unknown tasks read the blank slot after the last.
+
+        Unknown features are dropped, or if `unknown` have the slots that learning would give them.
+        """
         task_slots = self.tasks.known(stream.task_names)
         if task_slots is not None:
             task_slots = np.where(task_slots < 0, len(self.tasks), task_slots)
-        feature_slots = self.features.known(stream.data.features)
+        names = stream.data.features
+        feature_slots = self.features.locate(names)[0] if unknown else self.features.known(names)
         rows = stream.data if feature_slots is None else _with_slots(stream.data, feature_slots)
         return _batch(stream, rows, np.zeros(len(stream)), task_slots)
 

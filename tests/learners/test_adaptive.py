@@ -40,7 +40,8 @@ def test_oracle(name, loss, kind, limit, monkeypatch):
         oracle, model = LEARNERS[name](loss), weft.Model(name, loss=loss)
         stream = events(seed, loss, kind)
         for x, y, task in stream[:60]:
-            assert model.learn_one(x, y, task) == pytest.approx(oracle.learn(x, y, task), abs=1e-10, rel=1e-10)
+            before = model.predict_one(x, task)
+            assert before == model.learn_one(x, y, task) == pytest.approx(oracle.learn(x, y, task), rel=1e-10, abs=1e-10)
         rows, labels, tasks = zip(*stream[60:], strict=True)
         scores = model.learn(weft.Stream(list(rows), labels, tasks))
         expected = [oracle.learn(x, y, task) for x, y, task in stream[60:]]
@@ -59,7 +60,7 @@ def test_rounds(name, loss):
         rows = [{f"f{j}": float(rng.normal()) for j in rng.permutation(6)[:3]} for _ in range(n)]
         labels, tasks = rng.choice([-1.0, 1.0], n), rng.permutation(5)[:n].tolist()
         scores = model.learn(weft.Stream(rows, labels, tasks, rounds=[0] * n))
-        np.testing.assert_allclose(scores, oracle.learn_round(list(zip(rows, labels, tasks, strict=True))), atol=1e-9)
+        np.testing.assert_allclose(scores, oracle.learn_round(rows, labels, tasks), atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])

@@ -160,7 +160,7 @@ class Adaptive:
             own, shared = parts[j]
             for i in range(len(e)):
                 e[i] += (own[i] + shared[i]) * value
-        c = [clip(x, -SMAX, SMAX) for x in e] if self.binary else e
+        c = [clip(x, -SMAX, SMAX) for x in e]
         s = sum(v * x for v, x in zip(self.V, c, strict=True))
         f, w, p = self.mix(s, c, k)
         return View(z, D, parts, e, c, s, f, w, p, self.frame(k))
@@ -199,7 +199,7 @@ class Adaptive:
             if h != 0.0:
                 self.H[i] += h * h
                 self.V[i] -= ETA_S * h / math.sqrt(self.H[i])
-        self.move(task, view, [self.error(e, u, frame.ready) for e in view.e])
+        self.move(task, view, [self.error(e, u, frame.ready) for e in (view.e if self.binary else view.c)])
         if not self.binary:
             self.commit_frame(task, y, u, frame.mk)
         return answer

@@ -45,7 +45,6 @@ def scale_row(
     totals: Floats,
     features: Floats,
     dense: Ints,
-    place: Ints,
     n_dense: int,
     indices: Ints,
     values: Floats,
@@ -56,15 +55,21 @@ def scale_row(
 ) -> int:
     """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
 
-    `dense` lists the dense features, `place` says where each stands in it, from 1. Returns how many there are.
+    `dense` lists the dense features. Returns how many there are. A feature that there is no room for yet, because
+    nothing was learned about it, counts in the row's length and is left out.
     """
     rows, q, members, count = totals[EVENTS] + 1.0, 0.0, 0, 0
     least = least_density(totals, end - begin) * rows
     for e in range(begin, end):
         j, x = indices[e], values[e]
-        seen, s1, s2 = features[j, CNT] + 1.0, features[j, S1] + x, features[j, S2] + x * x
+        known = j < len(features)
+        seen, s1, s2 = 1.0, x, x * x
+        if known:
+            seen, s1, s2 = features[j, CNT] + seen, features[j, S1] + s1, features[j, S2] + s2
         if seen >= least:
             members += 1
+            if not known:
+                continue
             mean = s1 / rows
             variance = s2 / rows - mean * mean
             if variance > CONSTANT * s2 / rows:
@@ -73,9 +78,10 @@ def scale_row(
         else:
             size = math.sqrt(min(abs(x) / math.sqrt(s2 / seen), ZMAX * ZMAX))
             q += size * size
+            if not known:
+                continue
             found[count], z[count] = j, math.copysign(size, x)
             count += 1
-    e = begin
     for d in range(n_dense):
         j = dense[d]
         if features[j, CNT] < least or _is_in(indices, begin, end, j):
@@ -120,8 +126,8 @@ def count_row(
 ) -> int:
     """Count a row that was scaled; returns the number of dense features.
 
-    The list of dense features is gone through from the front; the last one takes the place of one that leaves, and is
-    looked at next. Then those of the row join in the order of the row.
+    `place` says where in the list of dense features each stands, from 1. The list is gone through from the front; the
+    last one takes the place of one that leaves, and is looked at next. Then those of the row join in the row's order.
     """
     least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
     totals[EVENTS] += 1.0

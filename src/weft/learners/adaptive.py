@@ -64,6 +64,7 @@ class _Default:
     name: ClassVar[str]
     paper: ClassVar[str] = "weft"
     auto: ClassVar[bool]
+    reads_unknown: ClassVar[bool] = True
 
     loss: str = parameter("logistic", "logistic classifies, square predicts a number", Choice(tuple(RATES)))
 

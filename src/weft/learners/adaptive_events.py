@@ -143,9 +143,9 @@ def sigma(q: float) -> float:
 def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
     """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
     found, slots, z, own_bets, shared_bets, e, c, f, w, _ = space
-    pairs, own, own_bias, features, bias, listed, place, n_dense, totals, labels, tasks, stack = state
+    pairs, own, own_bias, features, bias, listed, _, n_dense, totals, labels, tasks, stack = state
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    count = scale_row(totals, features, listed, place, n_dense[0], batch.indices, batch.values, begin, end, found, z)
+    count = scale_row(totals, features, listed, n_dense[0], batch.indices, batch.values, begin, end, found, z)
     if pairs.layout[HASHED]:
         find_row(pairs.keys, pairs.table, labels, k, found, 0, count, slots)
     else:
