@@ -151,11 +151,12 @@ def find_row(
 ) -> None:
     """The slots of a row's hashed pairs in `slots`, -1 where a pair was never opened; asks for the weights."""
     base, size, start = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE]), first_slot(table[task, BASE])
+    width = weights.strides[0] // 8
     for e in range(end - begin):
         key = keys[place(keys, base, size, indices[begin + e])]
         slot = start + number_of(key) - 1 if key != 0 else -1
         slots[e] = slot
-        prefetch(weights, max(slot, 0))
+        prefetch(weights, max(slot, 0) * width)
 
 
 @inner

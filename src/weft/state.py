@@ -88,7 +88,7 @@ def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: i
     if not hasattr(state, "pairs") or not named.pairs.layout[HASHED] or done + 1 >= len(batch.rounds):
         return state
     named.pairs.layout[TASK_STRIDE] = 0 if pooled else 1
-    extra = named.further(batch, done) if hasattr(named, "further") else 0
+    extra, features = named.further(batch, done) if hasattr(named, "further") else (0, features)
     moves = arena.make_room(named.pairs, batch, done, features, extra)
     if moves is None:
         return state

@@ -1,5 +1,7 @@
 """Every contract runs over every setting of every learner."""
 
+import math
+
 import pytest
 
 from contracts.settings import SETTINGS
@@ -21,15 +23,21 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("setting", PARAMETERS)
 
 
+def _soon(setting):
+    """A limit for tables that is reached in mid-stream, whatever a learner keeps of a pair."""
+    axes = setting.model().learner.plan.axes.values()
+    return 40 * max(1, sum(math.prod(of_pair[1:]) for of_pair in axes if "pair" in of_pair))
+
+
 @pytest.fixture
-def soon_hashed(monkeypatch):
+def soon_hashed(monkeypatch, setting):
     """The table of weights is left for hashed pairs in mid-stream."""
-    monkeypatch.setattr(pairs, "DENSE_LIMIT", 40)
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", _soon(setting))
 
 
 @pytest.fixture(params=["dense", "hashed"])
-def layout(request, monkeypatch):
+def layout(request, monkeypatch, setting):
     """A table all the time, or a change to hashed pairs in mid-stream."""
-    limit = {"dense": 1 << 23, "hashed": 40}[request.param]
+    limit = {"dense": 1 << 23, "hashed": _soon(setting)}[request.param]
     monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
     return request.param

@@ -134,6 +134,8 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "omtrl-logdet": [{"warmup": 5, "condition": "margin", "C": 0.1}],
     "omtrl-vonneumann": [{"warmup": 5}],
     "omtrl-cov": [{"warmup": 5, "rate": 1.0}],
+    "adaptive": [{"loss": "square", "own_prior": 0.5, "half_life": 1.0}],
+    "auto": [{"loss": "square", "second_order": True}, {"second_order": True, "half_life": 9.0, "own_prior": 1.0}],
 }
 
 
@@ -198,7 +200,8 @@ class Setting:
         if getattr(self.learner, "condition", "") == "active" or getattr(self.learner, "always_prox", False):
             return False
         loss = getattr(self.learner, "loss", "hinge")
-        return loss != "logistic" and not self.name.startswith("hedge") and not self.refits
+        experts = self.name.startswith("hedge") or self.name in ("adaptive", "auto")
+        return loss != "logistic" and not experts and not self.refits
 
     @property
     def refits(self) -> bool:
@@ -216,6 +219,11 @@ class Setting:
         return getattr(self.learner, "counts_tasks", False)
 
     @property
+    def reads_unknown(self) -> bool:
+        """Does a row's length count features that nothing was learned about, so that predict says what learn would?"""
+        return getattr(self.learner, "reads_unknown", False)
+
+    @property
     def sums_over_tasks(self) -> bool:
         """Does a score sum over tasks, so that their order shows in the last bits?"""
         return self.counts_tasks or self.of_low_rank
@@ -228,12 +236,12 @@ class Setting:
     @property
     def keeps_whole_numbers(self) -> bool:
         """Are there slots, places or counts in the state? Whole tables of weights need none."""
-        return self.name not in ("coml", "cw-col")
+        return self.name not in ("coml", "cw-col", "adaptive", "auto")
 
     @property
     def relates(self) -> bool:
         """Is there a matrix of relations between tasks?"""
-        return self.name not in ("coml", "cw-col")
+        return self.name not in ("coml", "cw-col", "adaptive", "auto")
 
     @property
     def target(self) -> str:

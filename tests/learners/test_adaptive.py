@@ -41,7 +41,9 @@ def test_oracle(name, loss, kind, limit, monkeypatch):
         stream = events(seed, loss, kind)
         for x, y, task in stream[:60]:
             before = model.predict_one(x, task)
-            assert before == model.learn_one(x, y, task) == pytest.approx(oracle.learn(x, y, task), rel=1e-10, abs=1e-10)
+            assert (
+                before == model.learn_one(x, y, task) == pytest.approx(oracle.learn(x, y, task), rel=1e-10, abs=1e-10)
+            )
         rows, labels, tasks = zip(*stream[60:], strict=True)
         scores = model.learn(weft.Stream(list(rows), labels, tasks))
         expected = [oracle.learn(x, y, task) for x, y, task in stream[60:]]

@@ -7,6 +7,10 @@ next gradient. th is the sum of all -h, G that of |h|, L the largest |h|, and R 
     b = th / max(G + L, ALPHA L) (L + R) / L
 
 A row of an array holds the numbers of one coordinate from column `at` on: w, its squares; th, G, L, R.
+
+**Forgetting.** Sums in which the past counts less and less are kept without touching what does not occur: instead of
+making the past lighter, every event is heavier than the one before, by a growing weight a. Squares and th, G and R are
+sums of a h^2, a h, a |h| ...; divided by the present a they are what they should be. Without forgetting a = 1.
 """
 
 import math
@@ -22,26 +26,29 @@ TH, G, L, R = range(4)
 
 
 @inner
-def descend(parts: Floats, row: int, at: int, h: float, eta: float) -> None:
-    """w -= eta h / sqrt(squares + EPS)."""
-    parts[row, at + 1] += h * h
-    parts[row, at] -= eta * h / math.sqrt(parts[row, at + 1] + EPS)
+def descend(parts: Floats, row: int, at: int, h: float, eps: float, eta: float) -> None:
+    """w -= eta h / sqrt(squares + eps); h and eps are times sqrt(a) and a."""
+    squares = parts[row, at + 1] + h * h
+    parts[row, at + 1] = squares
+    parts[row, at] -= eta * h / math.sqrt(squares + eps)
 
 
 @inner
-def bet(parts: Floats, row: int, at: int) -> float:
+def bet(parts: Floats, row: int, at: int, a: float) -> float:
     """The weight that a coordinate bets; divided before it is multiplied, or a product could underflow."""
-    largest = parts[row, at + L]
-    if largest == 0.0:
-        return 0.0
+    largest = a * parts[row, at + L]
+    if largest == 0.0:  # then th is 0, too
+        largest = 1.0
     share = parts[row, at + TH] / max(parts[row, at + G] + largest, ALPHA * largest)
     return float(share * ((largest + parts[row, at + R]) / largest))
 
 
 @inner
-def settle(parts: Floats, row: int, at: int, h: float, b: float) -> None:
+def settle(parts: Floats, row: int, at: int, h: float, b: float, a: float) -> None:
     """The bet b is lost or won by the gradient h."""
-    parts[row, at + R] = max(parts[row, at + R] - h * b, 0.0)
-    parts[row, at + TH] -= h
-    parts[row, at + G] += abs(h)
-    parts[row, at + L] = max(parts[row, at + L], abs(h))
+    size, heavy = abs(h), a * h
+    parts[row, at + R] = max(parts[row, at + R] - heavy * b, 0.0)
+    parts[row, at + TH] -= heavy
+    parts[row, at + G] += abs(heavy)
+    if size > parts[row, at + L]:
+        parts[row, at + L] = size

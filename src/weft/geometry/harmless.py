@@ -16,7 +16,7 @@ up what the mixture lost beyond -1/eta ln sum_i w_i exp(-eta l_i); eta = min(1, 
 import math
 
 from weft.batch import Floats
-from weft.jit import kernel
+from weft.jit import kernel, lean
 
 PRIOR = (0.8, 0.1, 0.1)
 """Of the stack, the own and the pooled model."""
@@ -46,7 +46,7 @@ def mixture(tasks: Floats, k: int, square: bool, w: Floats) -> None:
             w[i] /= total
 
 
-@kernel
+@lean
 def heed_likelihoods(tasks: Floats, k: int, w: Floats, likelihood: Floats) -> None:
     """After the event that is already counted; likelihood = (of the parts, of the mixture)."""
     a = SHARE / (tasks[k, 0] + 1.0)
@@ -58,7 +58,7 @@ def heed_likelihoods(tasks: Floats, k: int, w: Floats, likelihood: Floats) -> No
         tasks[k, LOSS + i] -= math.log(likelihood[i])
 
 
-@kernel
+@lean
 def heed_squares(tasks: Floats, k: int, w: Floats, l: Floats) -> None:
     """The same with half squares l = (of the parts, of the mixture)."""
     eta = tasks[k, ETA] if tasks[k, ETA] > 0.0 else 1.0

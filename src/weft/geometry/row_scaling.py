@@ -16,7 +16,7 @@ O(its non-zeros) although dense features count in every row.
 import math
 
 from weft.batch import Floats, Ints
-from weft.jit import kernel
+from weft.jit import inner, lean
 
 CNT, S1, S2 = range(3)
 """Columns of a feature's statistics: number, sum and sum of squares of its non-zero values."""
@@ -33,14 +33,14 @@ SPARSE = 0.1
 HALF, MOST = 0.5, 0.9
 
 
-@kernel
+@inner
 def least_density(totals: Floats, nonzeros: int) -> float:
     """From which density on a feature is dense."""
     rows = totals[EVENTS] + 1.0
     return HALF if totals[NONZEROS] + nonzeros >= SPARSE * rows * max(1.0, totals[KNOWN]) else MOST
 
 
-@kernel
+@lean
 def scale_row(
     totals: Floats,
     features: Floats,
@@ -99,7 +99,7 @@ def scale_row(
     return count
 
 
-@kernel
+@inner
 def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
     """Whether a row, sorted by feature, has feature j."""
     low, high = begin, end
@@ -112,7 +112,7 @@ def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
     return low < end and indices[low] == j
 
 
-@kernel
+@lean
 def count_row(
     totals: Floats,
     features: Floats,

@@ -12,7 +12,7 @@ All sums are of y - y0, y0 the first label, since large labels with small differ
 import math
 
 from weft.batch import Floats
-from weft.jit import kernel
+from weft.jit import lean
 
 Y, YY, DEV, W, WC, LO, HI, ULO, UHI, Y0 = range(10)
 """Positions in the labels' totals: sum, sum of squares, squared deviations; within tasks, and their number; the least
@@ -24,7 +24,7 @@ SAME = 1e-12
 """A spread below this part of the labels' size is none."""
 
 
-@kernel
+@lean
 def frame(totals: Floats, t: float, n: float, ysum: float, dev: float) -> tuple[float, float, float, bool]:
     """mu, sd, the mean mk that deviations are taken from, and whether the labels vary."""
     if t == 0.0:
@@ -47,7 +47,7 @@ def frame(totals: Floats, t: float, n: float, ysum: float, dev: float) -> tuple[
     return mu + totals[Y0], sd if ready else 1.0, mk + totals[Y0], ready
 
 
-@kernel
+@lean
 def count_label(totals: Floats, t: float, n: float, ysum: float, y: float, u: float, mk: float) -> tuple[float, float]:
     """Count a label, the t-th of all and the n-th of its task; returns what its task's ysum and dev grow by."""
     dev = 0.0

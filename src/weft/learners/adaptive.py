@@ -40,17 +40,17 @@ from weft.learners.adaptive_events import (
     STATISTICS,
     Hyper,
     Parts,
+    WEIGHT,
     V,
     blank,
     learn,
     learn_one,
+    look,
     plan,
     predict,
     predict_one,
-    space_for,
-    view,
 )
-from weft.learners.parameters import Choice, check, parameter
+from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.pairs import HASHED, find_row
 from weft.state import Array, Plan, live
 
@@ -67,6 +67,19 @@ class _Default:
     reads_unknown: ClassVar[bool] = True
 
     loss: str = parameter("logistic", "logistic classifies, square predicts a number", Choice(tuple(RATES)))
+    own_prior: float = parameter(
+        0.0,
+        "weight on a task's own parts at their start: more lets young tasks rely on the others longer",
+        Real(at_least=0),
+    )
+    second_order: bool = parameter(
+        False, "an expert that learns how the first 32 dense features are correlated, O(32^2) an event", Flag()
+    )
+    half_life: float = parameter(
+        math.inf,
+        "events after which what was learned counts half, for streams that drift",
+        Real(at_least=1, infinite=True),
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -81,37 +94,46 @@ class _Default:
 
     @property
     def plan(self) -> Plan:
-        return plan(self.auto)
+        return plan(self.auto, self.second_order)
 
     @property
     def hyper(self) -> Hyper:
         """The parameters as compiled code takes them."""
-        return Hyper(self.auto, self.loss == "square", RATES[self.loss])
+        growth = 2.0 ** (1.0 / self.half_life)
+        return Hyper(self.auto, self.loss == "square", self.second_order, RATES[self.loss], self.own_prior, growth)
 
     @property
     def kernels(self) -> Kernels:
         return Kernels(predict, learn, predict_one, learn_one)
 
     def init(self, tasks: Sequence[Any] = ()) -> Parts:
-        return blank(self.auto)
+        return blank(self.auto, self.second_order)
 
     # --- what was learned ---
+
+    def _shared(self, state: Parts, features: Any) -> Floats:
+        """The stack's shared weights of some features."""
+        found = self._stacked(state, state.features[features, STATISTICS:])
+        if self.second_order:
+            seats = state.seat[features]
+            found += np.where(seats > 0, state.stack[V, 4] * state.seated[seats], 0.0)
+        return found
 
     def _stacked(self, state: Parts, parts: Floats) -> Floats:
         """Weights of the stack from rows of parts: V times gradient, betting and other."""
         v = state.stack[V]
-        found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts)
+        found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts, state.totals[WEIGHT])
         return found + v[3] * parts[:, OTHER] if self.auto else found
 
     def _own(self, state: Parts, parts: Floats) -> Floats:
         """The same of own parts, whose other expert is the own one."""
         v = state.stack[V]
-        found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts)
+        found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts, state.totals[WEIGHT])
         return found + v[2] * parts[:, OTHER] if self.auto else found
 
     def weights(self, state: Parts, tasks: int, features: int) -> Array:
         """Of the stack, for rows on their own scale."""
-        shared = self._stacked(state, state.features[:features, STATISTICS:])
+        shared = self._shared(state, slice(0, features))
         found = np.tile(shared, (tasks, 1))
         parts = live(state, self.plan, tasks, features)
         found[parts["pairs"][:, 0], parts["pairs"][:, 1]] += self._own(state, parts["own"])
@@ -125,7 +147,7 @@ class _Default:
 
     def explain(self, state: Parts, slot: int, tasks: int, indices: Ints) -> Shares:
         """Weights of the stack for some features, on the scale of the rows."""
-        shared = self._stacked(state, state.features[indices, STATISTICS:])
+        shared = self._shared(state, indices)
         own = self._own(state, self._pairs(state, slot, indices))
         return Shares(own, shared, np.zeros(0, np.int64), np.zeros((0, len(indices))))
 
@@ -135,7 +157,7 @@ class _Default:
         layout = state.pairs.layout
         slots = np.full(len(indices), -1, np.int64)
         if layout[HASHED]:
-            find_row(state.pairs.keys, state.pairs.table, state.labels, slot, indices, 0, len(indices), slots)
+            find_row(state.pairs.keys, state.pairs.table, state.own, slot, indices, 0, len(indices), slots)
         else:
             slots = slot * layout[0] + indices
         found[slots >= 0] = state.own[slots[slots >= 0]]
@@ -143,12 +165,13 @@ class _Default:
 
     def seen_row(self, state: Parts, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
         """One row as the learner sees it: features and scaled values, own and shared bias, the stack's score."""
-        space = space_for(state, batch)
-        count, s, _ = view(self.hyper, state, batch, 0, space)
+        features, values, s = look(self.hyper, state, batch)
         slot = int(batch.task[0])
         own = self._own(state, state.own_bias[slot : slot + 1])
         shared = self._stacked(state, state.bias[:, STATISTICS:])
-        return space.found[:count].copy(), space.z[:count].copy(), float(own[0]), float(shared[0]), float(s)
+        if self.second_order:
+            shared += state.stack[V, 4] * state.seated[0]
+        return features, values, float(own[0]), float(shared[0]), float(s)
 
 
 @dataclass(frozen=True)
@@ -156,6 +179,7 @@ class Adaptive(_Default):
     """Own and shared parts, moved by gradient steps and by betting: a strong linear learner without parameters."""
 
     name: ClassVar[str] = "adaptive"
+    trace: ClassVar[tuple[str, ...]] = ("loss", "gradient", "betting", "stack")
     auto: ClassVar[bool] = False
 
 
@@ -164,6 +188,7 @@ class Auto(_Default):
     """The default: `adaptive`, own and pooled models stacked, and for every task a layer that does no harm."""
 
     name: ClassVar[str] = "auto"
+    trace: ClassVar[tuple[str, ...]] = ("loss", "stack", "own", "pooled")
     auto: ClassVar[bool] = True
 
     def borrowing(self, state: Parts, tasks: int) -> list[Borrowed]:
@@ -180,9 +205,9 @@ class Auto(_Default):
         return found
 
 
-def bets(parts: Floats) -> Floats:
+def bets(parts: Floats, weight: float) -> Floats:
     """`experts.bet` of many rows."""
     th, g, largest, won = (parts[:, BETTING + at] for at in (TH, G, L, R))
-    safe = np.where(largest > 0.0, largest, 1.0)
-    found: Floats = th / np.maximum(g + safe, ALPHA * safe) * ((safe + won) / safe)
-    return np.where(largest > 0.0, found, 0.0)
+    largest = np.where(largest > 0.0, weight * largest, 1.0)
+    found: Floats = th / np.maximum(g + largest, ALPHA * largest) * ((largest + won) / largest)
+    return found

@@ -7,12 +7,29 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row, set_single
-from weft.geometry.experts import bet, descend, settle
+from weft.geometry.experts import EPS, TH, G, R, bet, descend, settle
 from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
-from weft.geometry.row_scaling import EVENTS, count_row, scale_row
+from weft.geometry.newton import SEATS, SPREAD, hand_out_seats, newton_step, seat_row, seated_score
+from weft.geometry.row_scaling import CNT, EVENTS, HALF, NONZEROS, count_row, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
-from weft.jit import Handle, kernel
-from weft.pairs import COUNT, HASHED, SIZE, TASK_STRIDE, Pairs, dense, find_row, first_slot, has_room, open_row
+from weft.instructions import prefetch
+from weft.jit import Handle, inner, kernel, lean
+from weft.pairs import (
+    AHEAD,
+    BASE,
+    COUNT,
+    FAR,
+    HASHED,
+    SIZE,
+    TASK_STRIDE,
+    Pairs,
+    dense,
+    find_row,
+    first_place,
+    first_slot,
+    has_room,
+    open_row,
+)
 from weft.state import Array, Plan
 
 STATISTICS = 3
@@ -24,15 +41,26 @@ of the own expert (of a pair) or of the pooled one (of a feature), which `auto` 
 EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
 """Further columns of a task's row: see `harmless`."""
 
+WEIGHT = 3
+"""Position in the totals, after those of `row_scaling`: what an event weighs (see `experts`)."""
+
 SMAX, QMAX, ETA_STACK = 8.0, 14.0, 0.1
 V, H = 0, 1
-"""Rows of the stack: its weights, and their sums of squares."""
+"""Rows of the stack: its weights, and their sums of squares, for the gradient, betting, own, pooled and second-order
+expert. One that a learner does not have predicts 0, and keeps its weight."""
+EXPERTS = 5
+
+HEAVY = 2.0**500
+"""When an event weighs as much, all sums are divided by it."""
 
 
 class Hyper(NamedTuple):
     auto: bool
     square: bool
+    second: bool
     eta: float
+    prior: float
+    growth: float
 
 
 class Parts(NamedTuple):
@@ -50,18 +78,25 @@ class Parts(NamedTuple):
     labels: Floats
     tasks: Floats
     stack: Floats
+    matrix: Floats
+    seated: Floats
+    seat: Ints
+    n_seats: Ints
 
-    def further(self, batch: Batch, done: int) -> int:
-        """How many pairs a row of the next round may open beyond its own: dense features, and those that join in it."""
+    def further(self, batch: Batch, done: int) -> tuple[int, int]:
+        """How many pairs a row of the next round may open beyond its own, and how many a task can have.
+
+        Beyond its own are dense features, and those that join in the round; see `learn`, which asks the same.
+        """
         lo, hi = batch.rounds[done], batch.rounds[done + 1]
         rows = batch.row[lo:hi]
         joining = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) if hi - lo > 1 else 0
-        return int(self.n_dense[0]) + joining
+        return int(self.n_dense[0]) + joining, len(self.dense)
 
 
-def plan(auto: bool) -> Plan:
-    """`adaptive` has no own and no pooled expert."""
-    width = 8 if auto else 6
+def plan(auto: bool, second: bool) -> Plan:
+    """`adaptive` has no own and no pooled expert; the second-order one is an option."""
+    width, seats = 8 if auto else 6, SEATS if second else 0
     return Plan(
         axes={
             "own": ("pair", width),
@@ -71,30 +106,44 @@ def plan(auto: bool) -> Plan:
             "dense": ("feature",),
             "place": ("feature",),
             "n_dense": (1,),
-            "totals": (3,),
+            "totals": (4,),
             "labels": (10,),
             "tasks": ("task", LOSS + 4),
-            "stack": (2, 4),
+            "stack": (2, EXPERTS),
+            "matrix": (seats, seats),
+            "seated": (seats,),
+            "seat": ("feature" if second else 0,),
+            "n_seats": (1,),
         },
         names={"dense": "feature"},
-        counts={"place": ("feature",), "n_dense": ("feature",)},
+        counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
         check=_check,
     )
 
 
 def _check(arrays: Mapping[str, Array]) -> None:
-    """A file may claim anything: the dense features must be where they say they are."""
+    """A file may claim anything: the dense features must be where they say they are, and no more than there can be."""
     n, dense, place = int(arrays["n_dense"][0]), arrays["dense"], arrays["place"]
     listed = np.zeros(len(place), np.int64)
     listed[dense[:n]] = np.arange(1, n + 1)
     if not np.array_equal(listed, place) or np.any(dense[n:]):
         raise ValueError("the state's list of dense features does not fit their places")
+    seen, totals = arrays["features"][:, CNT], arrays["totals"]
+    if not (np.all(seen >= 0.0) and seen.sum() == totals[NONZEROS] and np.all(seen <= totals[EVENTS])):
+        raise ValueError("the state's features have not occurred as often as its totals say")
+    if np.any(seen[dense[:n]] < HALF * totals[EVENTS]):
+        raise ValueError("the state's dense features occurred in less than half of the rows")
+    seats, taken = int(arrays["n_seats"][0]), np.sort(arrays["seat"][arrays["seat"] > 0])
+    if (seats < 1) != (len(arrays["matrix"]) == 0) or not np.array_equal(taken, np.arange(1, seats)):
+        raise ValueError("the state's seats are not handed out one by one")
 
 
-def blank(auto: bool) -> Parts:
+def blank(auto: bool, second: bool) -> Parts:
     """Nothing is learned; `auto` begins as `adaptive`."""
-    width, ints = 8 if auto else 6, np.zeros(0, np.int64)
+    width, seats, ints = 8 if auto else 6, SEATS if second else 0, np.zeros(0, np.int64)
     parts, shared = np.zeros((0, width)), np.zeros((0, STATISTICS + width))
+    matrix = np.zeros((seats, seats))
+    matrix[:1, :1] = SPREAD
     return Parts(
         pairs=dense(0, 1),
         own=parts,
@@ -104,10 +153,14 @@ def blank(auto: bool) -> Parts:
         dense=ints,
         place=ints.copy(),
         n_dense=np.zeros(1, np.int64),
-        totals=np.zeros(3),
+        totals=np.array([0.0, 0.0, 0.0, 1.0]),
         labels=np.zeros(10),
         tasks=np.zeros((0, LOSS + 4)),
-        stack=np.array([[0.5, 0.5, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]),
+        stack=np.array([[0.5, 0.5, 0.0, 0.0, 0.0], [1.0] * EXPERTS]),
+        matrix=matrix,
+        seated=np.zeros(seats),
+        seat=ints.copy(),
+        n_seats=np.array([int(second)]),
     )
 
 
@@ -119,7 +172,9 @@ class Space(NamedTuple):
     z: Floats
     own_bets: Floats
     shared_bets: Floats
-    e: Floats  # scores of the four experts
+    x: Floats  # the row at its seats, and the matrix times that
+    px: Floats
+    e: Floats  # scores of the experts
     c: Floats  # the same, clipped
     f: Floats  # stack, own, pooled
     w: Floats  # their weights
@@ -128,67 +183,127 @@ class Space(NamedTuple):
 
 @kernel
 def space_for(state: Parts, batch: Batch) -> Space:
-    most = longest_row(batch) + len(state.dense) + 1
-    ints, floats = np.empty((2, most), np.int64), np.empty((3, most))
-    small = np.zeros((5, 4))
-    return Space(ints[0], ints[1], floats[0], floats[1], floats[2], small[0], small[1], small[2], small[3], small[4])
+    """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
+    longest, totals = longest_row(batch), state.totals
+    mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
+    most = longest + int(max(longest, mean) / HALF) + 2
+    ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
+    small = np.zeros((5, EXPERTS))
+    return Space(
+        ints[0],
+        ints[1],
+        floats[0],
+        floats[1],
+        floats[2],
+        seats[0],
+        seats[1],
+        small[0],
+        small[1],
+        small[2],
+        small[3],
+        small[4],
+    )
 
 
-@kernel
+@lean
 def sigma(q: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
 
 
-@kernel
-def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
-    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
-    found, slots, z, own_bets, shared_bets, e, c, f, w, _ = space
-    pairs, own, own_bias, features, bias, listed, _, n_dense, totals, labels, tasks, stack = state
-    k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    count = scale_row(totals, features, listed, n_dense[0], batch.indices, batch.values, begin, end, found, z)
+@lean
+def _ask(state: Parts, batch: Batch, i: int) -> None:
+    """Ask memory for what example i will need soon: its features, and the keys or the numbers of its pairs."""
+    pairs, own, features = state.pairs, state.own, state.features
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    k, width, last = batch.task[i], own.shape[1], features.shape[1] - 1
+    for e in range(begin, end):
+        at = min(batch.indices[e], len(features) - 1) * features.shape[1]
+        prefetch(features, at)
+        prefetch(features, at + last)
     if pairs.layout[HASHED]:
-        find_row(pairs.keys, pairs.table, labels, k, found, 0, count, slots)
+        base, size = np.uint64(pairs.table[k, BASE]), np.uint64(pairs.table[k, SIZE])
+        for e in range(begin, end):
+            prefetch(pairs.keys, base + first_place(batch.indices[e], size))
+    else:
+        for e in range(begin, end):
+            prefetch(own, (k * pairs.layout[TASK_STRIDE] + min(batch.indices[e], len(features) - 1)) * width)
+
+
+@lean
+def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
+    """The slots of the pairs of task k with the features found, -1 where there is none yet."""
+    layout, keys, table = state.pairs
+    if layout[HASHED]:
+        find_row(keys, table, state.own, k, found, 0, count, slots)
     else:
         for a in range(count):
-            slots[a] = k * pairs.layout[TASK_STRIDE] + found[a]
-    e[0], e[1], e[2], e[3] = 0.0, 0.0, 0.0, 0.0
-    for a in range(count):
-        j, slot, x = found[a], slots[a], z[a]
-        gradient, betting = features[j, STATISTICS + GRADIENT], bet(features, j, STATISTICS + BETTING)
-        shared_bets[a], own_bets[a] = betting, 0.0
-        if slot >= 0:
-            own_bets[a] = bet(own, slot, BETTING)
-            gradient += own[slot, GRADIENT]
-            betting += own_bets[a]
-            if hyper.auto:
-                e[2] += own[slot, OTHER] * x
-        e[0] += gradient * x
-        e[1] += betting * x
+            slots[a] = k * layout[TASK_STRIDE] + found[a]
+
+
+@lean
+def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
+    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
+    found, slots, z, own_bets, shared_bets, x, _, e, c, f, w, _ = space
+    own, own_bias, features, bias, stack = state.own, state.own_bias, state.features, state.bias, state.stack
+    if len(features) > FAR and i + AHEAD < len(batch.task):
+        _ask(state, batch, i + AHEAD)
+    k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    count = scale_row(
+        state.totals, features, state.dense, state.n_dense[0], batch.indices, batch.values, begin, end, found, z
+    )
+    _find(state, k, count, found, slots)
+    a = state.totals[WEIGHT]
+    gradient, betting, other = bias[0, STATISTICS + GRADIENT], bet(bias, 0, STATISTICS + BETTING, a), 0.0
+    shared_bets[count] = betting
+    for n in range(count):
+        j, value = np.uint64(found[n]), z[n]
+        shared_bets[n] = bet(features, j, STATISTICS + BETTING, a)
+        gradient += features[j, STATISTICS + GRADIENT] * value
+        betting += shared_bets[n] * value
         if hyper.auto:
-            e[3] += features[j, STATISTICS + OTHER] * x
-    own_bets[count], shared_bets[count] = bet(own_bias, k, BETTING), bet(bias, 0, STATISTICS + BETTING)
-    e[0] += own_bias[k, GRADIENT] + bias[0, STATISTICS + GRADIENT]
-    e[1] += own_bets[count] + shared_bets[count]
-    if hyper.auto:
-        e[2] += own_bias[k, OTHER]
-        e[3] += bias[0, STATISTICS + OTHER]
+            other += features[j, STATISTICS + OTHER] * value
+    e[3] = other + bias[0, STATISTICS + OTHER] if hyper.auto else 0.0
+    own_bets[count], other = bet(own_bias, k, BETTING, a), 0.0
+    gradient += own_bias[k, GRADIENT]
+    betting += own_bets[count]
+    for n in range(count):
+        own_bets[n] = 0.0
+        if slots[n] >= 0:
+            slot, value = np.uint64(slots[n]), z[n]
+            own_bets[n] = bet(own, slot, BETTING, a)
+            gradient += own[slot, GRADIENT] * value
+            betting += own_bets[n] * value
+            if hyper.auto:
+                other += own[slot, OTHER] * value
+    e[2] = other + own_bias[k, OTHER] if hyper.auto else 0.0
+    e[0], e[1], e[4] = gradient, betting, 0.0
+    if hyper.second:
+        seat_row(state.seat, state.n_seats[0], found, z, count, x)
+        e[4] = seated_score(state.seated, state.n_seats[0], x)
     s = 0.0
-    for m in range(4 if hyper.auto else 2):
+    for m in range(EXPERTS):
         c[m] = min(max(e[m], -SMAX), SMAX)
         s += stack[V, m] * c[m]
+    return count, s, _predicted(hyper, state, k, s, c, f, w)
+
+
+@lean
+def _predicted(hyper: Hyper, state: Parts, k: int, s: float, c: Floats, f: Floats, w: Floats) -> float:
+    """The stack's prediction, or that of the mixture of stack, own and pooled model."""
+    low, high = state.labels[ULO], state.labels[UHI]
     f[0], f[1], f[2] = s, c[2], c[3]
     if not hyper.auto:
-        return count, s, min(max(s, labels[ULO]), labels[UHI]) if hyper.square else sigma(s)
-    mixture(tasks, k, hyper.square, w)
+        return min(max(s, low), high) if hyper.square else sigma(s)
+    mixture(state.tasks, k, hyper.square, w)
     p = 0.0
     for m in range(3):
         if hyper.square:
-            f[m] = min(max(f[m], labels[ULO]), labels[UHI])
+            f[m] = min(max(f[m], low), high)
         p += w[m] * (f[m] if hyper.square else sigma(f[m]))
-    return count, s, p
+    return p
 
 
-@kernel
+@lean
 def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
     """Log-odds, or the value in the frame of the task's labels."""
     if not hyper.square:
@@ -200,10 +315,10 @@ def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
     return float(min(max(mu + sd * p, labels[LO]), labels[HI]))
 
 
-@kernel
+@lean
 def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) -> None:
     """The layer that does no harm; `tasks[k, 0]` counts the event already."""
-    _, _, _, _, _, _, _, f, w, l = space
+    f, w, l = space.f, space.w, space.l
     for m in range(4):
         guess = p
         if m < 3:
@@ -218,76 +333,129 @@ def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) 
         heed_likelihoods(state.tasks, k, w, l)
 
 
-@kernel
-def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, ready: bool, space: Space) -> None:
+@lean
+def _note(hyper: Hyper, u: float, p: float, s: float, space: Space, trace: Floats, i: int) -> None:
+    """The losses of the prediction and of its parts."""
+    c, f = space.c, space.f
+    parts = (p, f[0], f[1], f[2]) if hyper.auto else (p, c[0], c[1], s)
+    for m in range(4):
+        if hyper.square:
+            trace[i, m] = 0.5 * (parts[m] - u) * (parts[m] - u)
+        else:
+            guess = parts[m] if m == 0 else sigma(parts[m])
+            trace[i, m] = -math.log(guess if u > 0.5 else 1.0 - guess)
+
+
+@lean
+def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, space: Space) -> None:
     """Every expert learns from its own error."""
-    found, slots, z, own_bets, shared_bets, e, c, _, _, _ = space
+    found, slots, z, own_bets, shared_bets, x, px, e, c, _, _, _ = space
     own, own_bias, features, bias = state.own, state.own_bias, state.features, state.bias
-    for m in range(4 if hyper.auto else 2):
-        g = 0.0
-        if ready:
-            g = c[m] - u if hyper.square else sigma(e[m]) - u
-        for a in range(count + 1):
-            x = z[a] if a < count else 1.0
-            h = g * x
-            if h == 0.0:
-                continue
-            mine, slot, ours, j = own, slots[a], features, found[a]
-            if a == count:
-                mine, slot, ours, j = own_bias, k, bias, 0
-            if m == 0:
-                descend(mine, slot, GRADIENT, h, hyper.eta)
-                descend(ours, j, STATISTICS + GRADIENT, h, hyper.eta)
-            elif m == 1:
-                settle(mine, slot, BETTING, h, own_bets[a])
-                settle(ours, j, STATISTICS + BETTING, h, shared_bets[a])
-            elif m == 2:
-                descend(mine, slot, OTHER, h, hyper.eta)
-            else:
-                descend(ours, j, STATISTICS + OTHER, h, hyper.eta)
+    a = state.totals[WEIGHT]
+    heavier, eta = math.sqrt(a), hyper.eta
+    eps, own_eps = a * EPS, a * (EPS + hyper.prior)
+    # An expert's error; that of log-odds is not clipped where these enter the stack.
+    by_steps = heavier * (c[0] - u if hyper.square else sigma(e[0]) - u)
+    by_bets = c[1] - u if hyper.square else sigma(e[1]) - u
+    alone = heavier * (c[2] - u if hyper.square else sigma(e[2]) - u)
+    together = heavier * (c[3] - u if hyper.square else sigma(e[3]) - u)
+    for n in range(count):
+        slot, j, value = np.uint64(slots[n]), np.uint64(found[n]), z[n]
+        descend(own, slot, GRADIENT, by_steps * value, own_eps, eta)
+        descend(features, j, STATISTICS + GRADIENT, by_steps * value, eps, eta)
+        settle(own, slot, BETTING, by_bets * value, own_bets[n], a)
+        settle(features, j, STATISTICS + BETTING, by_bets * value, shared_bets[n], a)
+        if hyper.auto:
+            descend(own, slot, OTHER, alone * value, own_eps, eta)
+            descend(features, j, STATISTICS + OTHER, together * value, eps, eta)
+    descend(own_bias, k, GRADIENT, by_steps, own_eps, eta)
+    descend(bias, 0, STATISTICS + GRADIENT, by_steps, eps, eta)
+    settle(own_bias, k, BETTING, by_bets, own_bets[count], a)
+    settle(bias, 0, STATISTICS + BETTING, by_bets, shared_bets[count], a)
+    if hyper.auto:
+        descend(own_bias, k, OTHER, alone, own_eps, eta)
+        descend(bias, 0, STATISTICS + OTHER, together, eps, eta)
+    if hyper.second:
+        guess = c[4] if hyper.square else sigma(e[4])
+        r = 1.0 if hyper.square else guess * (1.0 - guess)
+        newton_step(state.matrix, state.seated, state.n_seats[0], x, px, u - guess, r)
 
 
-@kernel
+@lean
+def _stack(state: Parts, c: Floats, error: float) -> None:
+    """The stack learns from the error of its own score."""
+    stack, heavier = state.stack, math.sqrt(state.totals[WEIGHT])
+    for m in range(EXPERTS):
+        h = heavier * error * c[m]
+        stack[H, m] += h * h
+        stack[V, m] -= ETA_STACK * h / math.sqrt(stack[H, m])
+
+
+@lean
 def _learn_example(
-    hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, count: int, s: float, p: float
+    hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, count: int, s: float, p: float, trace: Floats
 ) -> None:
     """Learn from an example that `view` has just looked at."""
     k, y = batch.task[i], batch.label[i]
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    tasks, labels, stack, pairs = state.tasks, state.labels, state.stack, state.pairs
-    mu, sd, mk, ready = 0.0, 1.0, 0.0, True
+    tasks, labels, n_dense, totals = state.tasks, state.labels, state.n_dense, state.totals
+    layout, keys, table = state.pairs
+    mk, ready = 0.0, True
     u = 1.0 if y > 0.0 else 0.0
     if hyper.square:
-        mu, sd, mk, ready = frame(
-            labels, state.totals[EVENTS], tasks[k, EVENTS_OF_TASK], tasks[k, YSUM], tasks[k, TASK_DEV]
-        )
+        mu, sd, mk, ready = frame(labels, totals[EVENTS], tasks[k, EVENTS_OF_TASK], tasks[k, YSUM], tasks[k, TASK_DEV])
         u = min(max((y - mu) / sd, -UMAX), UMAX) if ready else p
-    if pairs.layout[HASHED]:
-        open_row(pairs.layout, pairs.keys, pairs.table, k, space.found, 0, count, space.slots)
-    indices, values, n_dense = batch.indices, batch.values, state.n_dense
+    if len(trace):
+        _note(hyper, u, p, s, space, trace, i)
+    if layout[HASHED]:
+        open_row(layout, keys, table, k, space.found, 0, count, space.slots)
     n_dense[0] = count_row(
-        state.totals, state.features, state.dense, state.place, n_dense[0], indices, values, begin, end
+        totals, state.features, state.dense, state.place, n_dense[0], batch.indices, batch.values, begin, end
     )
     tasks[k, EVENTS_OF_TASK] += 1.0
     if hyper.auto:
         _heed(hyper, state, k, u, p, space)
-    g = 0.0
     if ready:
-        g = s - u if hyper.square else sigma(s) - u
-    for m in range(4 if hyper.auto else 2):
-        h = g * space.c[m]
-        if h != 0.0:
-            stack[H, m] += h * h
-            stack[V, m] -= ETA_STACK * h / math.sqrt(stack[H, m])
-    _move(hyper, state, k, count, u, ready, space)
+        _stack(state, space.c, s - u if hyper.square else sigma(s) - u)
+        _move(hyper, state, k, count, u, space)
+    if hyper.second:
+        state.n_seats[0] = hand_out_seats(
+            state.matrix, state.seat, state.n_seats[0], state.place, batch.indices, begin, end
+        )
     if hyper.square:
         n = tasks[k, EVENTS_OF_TASK]
-        more, dev = count_label(labels, state.totals[EVENTS], n, tasks[k, YSUM], y, u, mk)
+        more, dev = count_label(labels, totals[EVENTS], n, tasks[k, YSUM], y, u, mk)
         tasks[k, YSUM] += more
         tasks[k, TASK_DEV] += dev
+    if hyper.growth > 1.0:
+        totals[WEIGHT] *= hyper.growth
+        if totals[WEIGHT] > HEAVY:
+            _lighten(hyper, state)
 
 
-@kernel
+@lean
+def _lighten(hyper: Hyper, state: Parts) -> None:
+    """Divide all sums by HEAVY."""
+    state.totals[WEIGHT] /= HEAVY
+    _divide(state.own, hyper.auto)
+    _divide(state.own_bias, hyper.auto)
+    _divide(state.features, hyper.auto)
+    _divide(state.bias, hyper.auto)
+    for m in range(EXPERTS):
+        state.stack[H, m] /= HEAVY
+
+
+@inner
+def _divide(parts: Floats, auto: bool) -> None:
+    first = parts.shape[1] - (OTHER + 2 if auto else OTHER)  # behind the statistics
+    for row in range(len(parts)):
+        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R):
+            parts[row, first + column] /= HEAVY
+        if auto:
+            parts[row, first + OTHER + 1] /= HEAVY
+
+
+@lean
 def _missing(slots: Ints, count: int) -> int:
     """Pairs that were never opened."""
     missing = 0
@@ -297,10 +465,18 @@ def _missing(slots: Ints, count: int) -> int:
     return missing
 
 
-@kernel
+@lean
 def _free(pairs: Pairs, task: int) -> int:
     """Room in a task's region."""
     return int(first_slot(pairs.table[task, SIZE]) - pairs.table[task, COUNT])
+
+
+@kernel
+def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
+    """The first example as experts see it: its features and scaled values, and the stack's score."""
+    space = space_for(state, batch)
+    count, s, _ = view(hyper, state, batch, batch.rounds[0], space)
+    return space.found[:count].copy(), space.z[:count].copy(), s
 
 
 @kernel
@@ -333,7 +509,7 @@ def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, 
                     return t
                 scores[i] = answer(hyper, state, batch.task[i], p)
             if not np.isnan(batch.label[i]):
-                _learn_example(hyper, state, batch, i, space, count, s, p)
+                _learn_example(hyper, state, batch, i, space, count, s, p, trace)
     return len(rounds) - 1
 
 
