@@ -15,6 +15,8 @@ sums of a h^2, a h, a |h| ...; divided by the present a they are what they shoul
 
 import math
 
+import numpy as np
+
 from weft.batch import Floats
 from weft.jit import inner
 
@@ -24,9 +26,12 @@ ALPHA = 5.0
 """Caps the first bets."""
 TH, G, L, R = range(4)
 
+Row = int | np.uint64
+"""Without a sign compiled code need not look whether an index counts from the end."""
+
 
 @inner
-def descend(parts: Floats, row: int, at: int, h: float, eps: float, eta: float) -> None:
+def descend(parts: Floats, row: Row, at: int, h: float, eps: float, eta: float) -> None:
     """w -= eta h / sqrt(squares + eps); h and eps are times sqrt(a) and a."""
     squares = parts[row, at + 1] + h * h
     parts[row, at + 1] = squares
@@ -34,7 +39,7 @@ def descend(parts: Floats, row: int, at: int, h: float, eps: float, eta: float) 
 
 
 @inner
-def bet(parts: Floats, row: int, at: int, a: float) -> float:
+def bet(parts: Floats, row: Row, at: int, a: float) -> float:
     """The weight that a coordinate bets; divided before it is multiplied, or a product could underflow."""
     largest = a * parts[row, at + L]
     if largest == 0.0:  # then th is 0, too
@@ -44,7 +49,7 @@ def bet(parts: Floats, row: int, at: int, a: float) -> float:
 
 
 @inner
-def settle(parts: Floats, row: int, at: int, h: float, b: float, a: float) -> None:
+def settle(parts: Floats, row: Row, at: int, h: float, b: float, a: float) -> None:
     """The bet b is lost or won by the gradient h."""
     size, heavy = abs(h), a * h
     parts[row, at + R] = max(parts[row, at + R] - heavy * b, 0.0)

@@ -101,8 +101,8 @@ def catalogue() -> list[Entry]:
     ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
      'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
      'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov',
-     'romco-nucl', 'romco-logd', 'coml', 'cw-col', 'smtl-e', 'smtl-t', 'stl', 'itl', 'shamo', 'mtfl', 'trml', 'adaptive',
-     'auto']
+     'romco-nucl', 'romco-logd', 'coml', 'cw-col', 'smtl-e', 'smtl-t', 'stl', 'itl', 'shamo', 'mtfl', 'trml',
+     'adaptive', 'auto']
     """
     return [
         Entry(
