@@ -57,7 +57,9 @@ def draw(rng, parameter):
         if "<=" in parameter.allowed:
             most = float(parameter.allowed.split("<= ")[1].split()[0])
             return rng.choice([parameter.default, rng.uniform(most / 1.9, most), most])
-        return rng.choice([parameter.default, rng.uniform(0.1, 5.0), rng.randint(1, 9), 10.0 ** rng.randint(-9, 9)])
+        values = [parameter.default, rng.uniform(0.1, 5.0), rng.randint(1, 9), 10.0 ** rng.randint(-9, 9)]
+        least = float(parameter.allowed.split(">= ")[1].split()[0]) if ">=" in parameter.allowed else 0.0
+        return rng.choice([value for value in values if value is None or isinstance(value, str) or value >= least])
     if parameter.allowed.startswith("one of"):
         return rng.choice([word.strip(' "') for word in parameter.allowed.removeprefix("one of ").split(",")])
     if "norm" in parameter.allowed:

@@ -53,7 +53,8 @@ class Explanation(NamedTuple):
     """A score and its parts: own + shared + all neighbours.
 
     `neighbours` says what each other task adds, on graphs between named tasks, the largest first; who adds nothing is
-    left out. `features` says the same feature by feature, if that was asked for, else it is empty.
+    left out. `features` says the same feature by feature, if that was asked for, else it is empty. `auto` mixes a
+    stack, which is explained, with an own and a pooled model: `mixture` has their weights.
     """
 
     task: Name
@@ -62,6 +63,7 @@ class Explanation(NamedTuple):
     shared: float
     neighbours: dict[Name, float]
     features: dict[Name, FeatureParts]
+    mixture: dict[str, float] = {}  # noqa: RUF012
 
     def __str__(self) -> str:
         others = bool(self.neighbours)
@@ -77,6 +79,8 @@ class Explanation(NamedTuple):
         number = _format([self.score, *(value for _, value in rows), *(v for _, parts in shown for v in parts)])
         lines = [f"{f'score of {self.task}':{width}}{number(self.score)}"]
         lines += [f"{f'  {name}':{width}}{number(value)}" for name, value in rows]
+        if self.mixture:
+            lines.append("mixed by " + ", ".join(f"{name} {weight:.3f}" for name, weight in self.mixture.items()))
         if shown:
             columns = ["own", "neighbours"] if others else ["own", "shared"]
             lines += ["", f"{'feature':{width}}" + "".join(f"{word:>12}" for word in ["total", *columns])]
@@ -142,7 +146,9 @@ def _of_seen_row(
             for feature, mine, ours in zip(indices.tolist(), own.tolist(), shared.tolist(), strict=True)
         }
         features[BIAS] = FeatureParts(own_bias, shared_bias, 0.0)
-    return Explanation(task, score, float(own.sum()) + own_bias, float(shared.sum()) + shared_bias, {}, features)
+    mixture = learner.mixed(state, int(batch.task[0])) if hasattr(learner, "mixed") else {}
+    parts = float(own.sum()) + own_bias, float(shared.sum()) + shared_bias
+    return Explanation(task, score, *parts, {}, features, mixture)
 
 
 def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:

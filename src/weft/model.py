@@ -31,9 +31,9 @@ _SIMPLE = frozenset((str, int))
 class Model:
     """One model per task, all learned together from one stream.
 
-    `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built. `tasks`
-    declares tasks up front, by their names or as a number (then they are called 0, 1, ...); `features` does the same
-    for features.
+    `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
+    one it is `auto`, which has nothing to tune: `loss="square"` if labels are numbers. `tasks` declares tasks up front,
+    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -41,11 +41,13 @@ class Model:
     0.0
     >>> model.predict_one({"free": 1.0}, task="ann"), model.predict_one({"free": 1.0}, task="bob")
     (0.5, 0.0)
+    >>> weft.Model()
+    Model(Auto(loss='logistic', own_prior=0.0, second_order=False, half_life=inf), 0 tasks, 0 features, 0 events)
     """
 
     def __init__(
         self,
-        learner: str | Learner,
+        learner: str | Learner = "auto",
         *,
         tasks: Iterable[Name] | int | None = None,
         features: Iterable[Name] | int | None = None,
@@ -201,7 +203,8 @@ class Model:
         """Scores without learning: margins for classification, values for regression, distances for points.
 
         `task` is a name per row, or one name for all rows; X may also be a Stream, which has its tasks. Unknown
-        features are ignored; an unknown task is scored as a new one would be.
+        features are ignored (by `auto` and `adaptive` they count in the row's length, as they would in learning); an
+        unknown task is scored as a new one would be.
         """
         stream = X if isinstance(X, Stream) else Stream(X, None, task)
         batch = self._read(stream)
@@ -303,7 +306,7 @@ class Model:
             return 0.0
         label = scalar_label(y)
         if target == "binary" and abs(label) != 1.0:
-            raise ValueError(f"label {y!r}; classification takes -1 and +1, regression needs a regression loss")
+            raise ValueError(f'label {y!r}; classification takes -1 and +1, numbers need loss="square" or the like')
         return 0.0 if target == "point" else label
 
     # --- what was learned ---

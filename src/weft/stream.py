@@ -141,7 +141,7 @@ class Stream:
         if target == "real":
             return self.y
         y = np.where(self.y == 0.0, np.nan, self.y) if self.has_rounds else self.y
-        remedy = "classification takes -1 and +1 (map 0/1 labels by 2 * y - 1), regression needs a regression loss"
+        remedy = 'classification takes -1 and +1 (map 0/1 labels by 2 * y - 1), numbers need loss="square" or the like'
         self._refuse(~((y == 1.0) | (y == -1.0) | np.isnan(y)), remedy)
         return y
 

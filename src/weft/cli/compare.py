@@ -8,7 +8,7 @@ import click
 from weft.cli.options import example, file_options, json_option, parse_learner
 from weft.cli.tables import console, plural, print_json
 
-DEFAULT_LEARNERS = ("pa", "pa:pooled=true", "implicit")
+DEFAULT_LEARNERS = ("auto", "pa", "pa:pooled=true", "implicit")
 TIME_LIMIT = 60.0
 """Seconds that a learner has, if all are compared and nothing else is said."""
 
@@ -24,7 +24,7 @@ TIME_LIMIT = 60.0
     "learners",
     multiple=True,
     metavar="NAME[:LETTER=VALUE,...]",
-    help="A learner with its parameters; may be repeated.  [default: pa, pa:pooled=true, implicit]",
+    help="A learner with its parameters; may be repeated.  [default: auto, pa, pa:pooled=true, implicit]",
 )
 @click.option(
     "--all",

@@ -29,8 +29,9 @@ class Candidate:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-C = 0.3  # the same aggressiveness for all, so that nothing but the sharing differs
+C = 0.3  # the same aggressiveness for all that have one, so that nothing but the sharing differs
 CANDIDATES = (
+    Candidate("auto", "auto", "the default: a model per user, own and shared parts, nothing to tune"),
     Candidate("independent", "pa", "a model per user, learned from the user's own answers alone", {"C": C}),
     Candidate("pooled", "pa", "one model for all, as if the users were one person", {"C": C, "pooled": True}),
     Candidate(
@@ -42,7 +43,7 @@ CANDIDATES = (
 )
 """The first letters of the labels differ: they are the marks in the chart."""
 
-SAVED = "shared loss"
+SAVED = "auto"
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Result:
 @click.option("--model", "path", default="demo.weft", show_default=True, help="Where to save a model to play with.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
 def command(events: int, tasks: int, seed: int, path: str, as_json: bool) -> None:
-    """See what multitask learning is about: three learners on one made-up stream.
+    """See what multitask learning is about: four learners on one made-up stream.
 
     The stream has many small tasks. Most of them nearly agree; some are loners. The demo lets
     every learner predict each event before it learns it, compares their errors, draws their learning curves,
@@ -159,7 +160,7 @@ def _introduce(stream: "Stream", loners: int) -> None:
         f"gives {sizes.max()} of them, half of the users at most {int(np.median(sizes))}. {tasks - loners} "
         f"users nearly agree; {loners} are loners with a taste of their own, and every second "
         "loner wants the opposite of the rest. 1 answer in 20 is given by mistake.\n\n"
-        "Three learners see the same answers; each predicts an answer before it learns from it:\n"
+        "Four learners see the same answers; each predicts an answer before it learns from it:\n"
     )
     for candidate in CANDIDATES:
         screen.print(f"  {candidate.label:<12} {candidate.words}", soft_wrap=True)

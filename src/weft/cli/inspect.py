@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.inspect_borrowing import borrowed, print_borrowed
 from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
 from weft.cli.inspect_support import budget_facts, budget_lines, kept_rows, print_kept_rows, print_shares, shares
 from weft.cli.options import example, find_task, json_option, program, show_name, show_value
@@ -55,7 +56,8 @@ def command(
     """Show what MODEL holds: its learner, its tasks, how well it did and how tasks are related.
 
     Of a learner whose models have an own and a shared part it also shows how far every task is from the
-    others, the loners first; of one that keeps rows on a budget, how tasks share it and what it has cost.
+    others, the loners first; of one that keeps rows on a budget, how tasks share it and what it has cost; of
+    auto, how much every task borrows, what it gained by that, and the guarantee that it lost nothing.
     With --task, the features that weigh most for that task, or its rows: a positive weight speaks for the
     label +1, a negative one for -1.
 
@@ -79,6 +81,7 @@ def command(
     if as_json:
         if name is None:
             facts |= {"tasks": model.tally.rows(), "distances": _distances(model), "kept": shares(model)}
+            facts |= {"borrowing": borrowed(model)}
         print_json(facts)
     else:
         _print(model, facts, name, all_tasks)
@@ -144,7 +147,7 @@ def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | Non
     others = shared + neighbours
     largest = np.maximum(np.abs(own), np.abs(others))
     order = [i for i in np.argsort(-largest, kind="stable")[:top].tolist() if largest[i] != 0.0]
-    parts = hasattr(model.learner, "distances")
+    parts = hasattr(model.learner, "distances") or hasattr(model.learner, "seen_row")
     return [
         {"feature": features[i], "weight": float(own[i] + others[i])}
         | ({"own": float(own[i]), "shared": float(others[i])} if parts else {})
@@ -180,6 +183,7 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
         screen.print(tally_table(model.tally, all_tasks, title="Predictions before learning"))
         _print_distances(screen, _distances(model), all_tasks)
         print_shares(screen, shares(model), all_tasks)
+        print_borrowed(screen, model, all_tasks)
         if model.tasks:
             words = shlex.join(["inspect", facts["model"], "--task", show_name(_largest(model))])
             screen.print(f"One task: {program()} {words}", soft_wrap=True)

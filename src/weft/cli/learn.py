@@ -14,7 +14,7 @@ from weft.cli.tables import console, count, plural, print_json, share, tally_tab
 if TYPE_CHECKING:
     from weft.cli.learning import ModelFile, Run
 
-DEFAULT_LEARNER = "pa"
+DEFAULT_LEARNER = "auto"
 _MOST_SKIPPED = 10
 
 

@@ -62,7 +62,7 @@ class _Default:
     """What both share."""
 
     name: ClassVar[str]
-    paper: ClassVar[str] = "weft"
+    paper: ClassVar[str] = "Duchi et al. 2011, Orabona and Tommasi 2017"
     auto: ClassVar[bool]
     reads_unknown: ClassVar[bool] = True
 
@@ -190,6 +190,12 @@ class Auto(_Default):
     name: ClassVar[str] = "auto"
     trace: ClassVar[tuple[str, ...]] = ("loss", "stack", "own", "pooled")
     auto: ClassVar[bool] = True
+
+    def mixed(self, state: Parts, slot: int) -> dict[str, float]:
+        """The weights of a task's mixture."""
+        w = np.zeros(4)
+        mixture(state.tasks, slot, self.hyper.square, w)
+        return dict(zip(("stack", "own", "pooled"), w.tolist(), strict=False))
 
     def borrowing(self, state: Parts, tasks: int) -> list[Borrowed]:
         """How much every task relies on the stack, on itself and on all, and what is certain about its losses."""
