@@ -65,7 +65,7 @@ def known(name: str) -> Known:
     described = describe(name)
     path = find(name)
     if path is None:
-        raise FileNotFoundError(_missing(name))
+        raise FileNotFoundError(missing(name))
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != described.sha256:
         raise ValueError(
@@ -99,7 +99,8 @@ def find(name: str) -> Path | None:
     return None
 
 
-def _missing(name: str) -> str:
+def missing(name: str) -> str:
+    """Where a set was looked for, and what to do."""
     looked = " and in ".join(str(folder) for folder in folders())
     unset = "" if os.environ.get("WEFT_DATA") else " (WEFT_DATA is not set)"
     return (
