@@ -263,6 +263,8 @@ def _show(section: "Section") -> None:
     screen.print(f"{section.experiment.paper}; {section.finished:,} of {section.cells:,} cells", soft_wrap=True)
     for found in section.report.tables:
         table = new_table(*found.columns, title=found.title)
+        for column in table.columns[1:]:
+            column.no_wrap = False  # a wide table is folded, not cut
         for row in found.rows:
             table.add_row(*(cell(value) for value in row))
         screen.print(table)

@@ -5,6 +5,9 @@ import sys
 
 from weft.experiments.experiment import Cell, Experiment, Figure
 
+_MOST = 5
+"""Digits of a number from the first that is not 0, however small its error is."""
+
 
 def number(value: float, digits: int | None = None) -> str:
     """A number with as many digits as it takes to tell it from its neighbours.
@@ -29,16 +32,21 @@ def number(value: float, digits: int | None = None) -> str:
 def ours(figure: Figure) -> str:
     """Our number, with its standard error where there is one.
 
-    >>> ours(Figure(12.3456, 0.0432)), ours(Figure(0.5)), ours(Figure(17.0, 0.25, digits=1))
-    ('12.346 ± 0.043', '0.5000', '17.0 ± 0.2')
+    >>> ours(Figure(12.3456, 0.0432)), ours(Figure(0.5)), ours(Figure(17.0, 0.25, digits=1)), ours(Figure(1 / 3, 1e-7))
+    ('12.346 ± 0.043', '0.5000', '17.0 ± 0.2', '0.33333 ± 1e-07')
     """
     error = figure.error
     if error is None or not math.isfinite(error) or not math.isfinite(figure.value):
         return number(figure.value, figure.digits)
     digits = figure.digits
     if digits is None:
-        digits = 3 if error <= 0.0 else min(12, max(0, 1 - math.floor(math.log10(error))))
-    return f"{number(figure.value, digits)} ± {number(error, digits)}"
+        digits = 3 if error <= 0.0 else max(0, 1 - math.floor(math.log10(error)))
+        size = abs(figure.value)
+        digits = min(digits, max(0, _MOST - 1 - math.floor(math.log10(size)))) if size > 0.0 else digits
+    shown = number(error, digits)
+    if error > 0.0 and not shown.strip("0."):
+        shown = f"{error:.1g}"
+    return f"{number(figure.value, digits)} ± {shown}"
 
 
 def published(figure: Figure) -> str:
