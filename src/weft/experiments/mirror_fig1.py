@@ -62,7 +62,7 @@ def cells(quick: bool) -> list[Settings]:
         {"data": "emnist_byclass", "learners": ["mt-eg", "hedge-mt-eg"], "features": features, "images": images}
         for features in (list(FEATURES)[:1] if quick else FEATURES)
     ]
-    together = [sum(parts, [])]
+    together = [[seed for seeds in parts for seed in seeds]]
     return [{**one, "seeds": seeds} for one in lenk for seeds in parts] + [
         {**one, "seeds": seeds} for one in emnist for seeds in together
     ]

@@ -3,6 +3,7 @@
 It reads on a telephone (tables scroll in boxes of their own) and in the dark (the system's setting).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -45,10 +46,7 @@ def _text(text: str) -> str:
 
 def _head(sections: Sequence[Section]) -> str:
     finished, cells = sum(s.finished for s in sections), sum(s.cells for s in sections)
-    claims = [(section, claim) for section in sections for claim in section.report.claims]
-    counts: dict[str, int] = {}
-    for _, claim in claims:
-        counts[claim.judgement] = counts.get(claim.judgement, 0) + 1
+    counts = Counter(claim.judgement for section in sections for claim in section.report.claims)
     told = ", ".join(f"{count} {judgement}" for judgement, count in sorted(counts.items())) or "none"
     quick = " These are quick runs: few shuffles of small streams, whose judgements mean little." if any(
         section.quick for section in sections
@@ -60,7 +58,7 @@ def _head(sections: Sequence[Section]) -> str:
     return (
         f"<h1>The papers, re-run</h1>\n<p>Made by <code>weft reproduce</code>, version {__version__}; "
         f"{finished:,} of {cells:,} cells are finished.{quick} Claims: {told}.</p>\n<ul>{links}</ul>\n"
-        f"<h2>All claims</h2>\n{_claims(claims, with_names=True)}\n<p class='note'>{_text(STATISTIC)}</p>"
+        f"<h2>All claims</h2>\n{_all_claims(sections)}\n<p class='note'>{_text(STATISTIC)}</p>"
     )
 
 
@@ -84,7 +82,7 @@ def _section(section: Section) -> str:
         _data(experiment),
         *(_table(table) for table in report.tables),
         _pictures(report.pictures),
-        f"<h3>Claims</h3>{_claims([(section, claim) for claim in report.claims])}" if report.claims else "",
+        _claims(report.claims) if report.claims else "",
         _choices(report.choices) if report.choices else "",
     ]
     return f"<section>\n{chr(10).join(filter(None, parts))}\n</section>"
@@ -134,19 +132,28 @@ def _cell(value: Cell) -> str:
 _KINDS = {"confirmed": "confirmed", "not confirmed": "refuted", "not testable here": "untestable"}
 
 
-def _claims(claims: Sequence[tuple[Section, Claim]], with_names: bool = False) -> str:
-    if not claims:
-        return "<p>None: no cell is finished.</p>"
-    rows = []
-    for section, claim in claims:
-        name = section.experiment.name
-        first = f"<th scope='row'><a href='#{name}'>{_text(name)}</a></th>" if with_names else ""
-        mark = f"<span class='mark {_KINDS[claim.judgement]}'>{claim.judgement}</span>"
-        rows.append(
-            f"<tr>{first}<td>{_text(claim.text)} <span class='where'>{_text(claim.where)}</span></td>"
-            f"<td>{mark}</td><td>{_text(claim.why)}</td></tr>"
-        )
-    return _box([*(["experiment"] if with_names else []), "claim", "judgement", "why"], rows, "claims")
+def _mark(claim: Claim) -> str:
+    return f"<span class='mark {_KINDS[claim.judgement]}'>{claim.judgement}</span>"
+
+
+def _words(claim: Claim) -> str:
+    return f"<td>{_text(claim.text)} <span class='where'>{_text(claim.where)}</span></td>"
+
+
+def _all_claims(sections: Sequence[Section]) -> str:
+    """What was judged, and how; the reasons stand with the experiments."""
+    rows = [
+        f"<tr><td>{_mark(claim)}</td>{_words(claim)}<td><a href='#{section.experiment.name}'>"
+        f"{_text(section.experiment.name)}</a></td></tr>"
+        for section in sections
+        for claim in section.report.claims
+    ]
+    return _box(["judgement", "claim", "experiment"], rows, "claims short") if rows else "<p>No cell is finished.</p>"
+
+
+def _claims(claims: Sequence[Claim]) -> str:
+    rows = [f"<tr>{_words(claim)}<td>{_mark(claim)}</td><td>{_text(claim.why)}</td></tr>" for claim in claims]
+    return f"<h3>Claims</h3>{_box(['claim', 'judgement', 'why'], rows, 'claims')}"
 
 
 def _choices(choices: Sequence[Choice]) -> str:

@@ -17,16 +17,17 @@ p, ul { max-width: 46rem; overflow-wrap: break-word; } a { color: var(--link); }
 .box { overflow-x: auto; border: 1px solid var(--edge); border-radius: 6px; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .875rem; min-width: 100%; }
 th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--edge); }
-thead th { background: var(--band); white-space: nowrap; } tbody tr:last-child > * { border-bottom: 0; }
+thead th { background: var(--band); } tbody tr:last-child > * { border-bottom: 0; }
 tbody th { font-weight: 600; white-space: nowrap; }
 .figures td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.figures thead th:not(:first-child) { text-align: right; }
+.figures thead th:not(:first-child) { text-align: right; min-width: 5.5rem; }
 .figures td:not(.number) { text-align: right; }
-.claims { min-width: 44rem; } .paper { color: var(--soft); font-size: .8rem; margin-left: .35rem; }
+td a { white-space: nowrap; } .claims td { min-width: 12rem; } .claims td:has(.mark) { min-width: 0; }
+.paper { color: var(--soft); font-size: .8rem; margin-left: .35rem; }
 .mark { font-weight: 600; white-space: nowrap; } .mark.confirmed { color: var(--good); }
 .mark.refuted { color: var(--bad); } .mark.untestable { color: var(--open); }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
-figure { margin: .5rem 0; min-width: 0; } figcaption { font-weight: 600; font-size: .95rem; }
+figure { margin: .5rem 0; min-width: 0; max-width: 34rem; } figcaption { font-weight: 600; font-size: .95rem; }
 figure > svg { width: 100%; height: auto; display: block; }
 svg text { font: 13px system-ui, sans-serif; fill: var(--soft); stroke: none; }
 svg .frame { stroke: var(--soft); fill: none; } svg .grid { stroke: var(--edge); fill: none; }
