@@ -6,6 +6,7 @@ Every step takes a `Known` and gives a new one, so that an experiment spells its
     stream = as_stream(shuffled(mail, seed=3))
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +17,14 @@ from weft.stream import Stream
 from weft.streams.known import Array, Known
 
 
-def log_counts(data: Known) -> Known:
+def log_counts(data: Known, base: float = math.e) -> Known:
     """Every value x becomes log(1 + x): the tenth mention of a word says less than the first. Needs values >= 0."""
     values = data.X.data if _is_sparse(data.X) else data.X
     if values.size and values.min() < 0.0:
         raise ValueError(f"log_counts: {data.name} holds negative values; it takes counts")
-    return replace(data, X=_with_values(data.X, np.log1p(values)))
+    if not (math.isfinite(base) and base > 1.0):
+        raise ValueError(f"base={base!r} must be a finite number > 1")
+    return replace(data, X=_with_values(data.X, np.log1p(values) / math.log(base)))
 
 
 def presence(data: Known) -> Known:
