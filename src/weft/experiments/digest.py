@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import weft
 from weft.experiments.experiment import Experiment, Settings
@@ -53,18 +53,30 @@ def _learner_modules(settings: Settings) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _digest(module: str, function: str, learners: tuple[str, ...]) -> str:
-    used = _used(_tree(module), function)
+    used = _used(_tree(_path(module)), function)
     texts = {module: "\n".join(ast.unparse(node) for node in used)}
     for name in sorted(_closure({*_imports(used), *learners} - {module})):
-        texts[name] = _text(name)
+        texts[name] = _facts(_path(name)).text
     return hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
 
 
 def sources(experiment: Experiment, settings: Settings) -> list[str]:
     """The modules of weft that a cell runs, its own left out."""
     module = experiment.run.__module__
-    found = _imports(_used(_tree(module), experiment.run.__qualname__)) | _learner_modules(settings)
+    found = _imports(_used(_tree(_path(module)), experiment.run.__qualname__)) | _learner_modules(settings)
     return sorted(_closure(found - {module}))
+
+
+def _closure(modules: set[str]) -> set[str]:
+    """These modules, and all that they import, directly or not."""
+    reached: set[str] = set()
+    wanted = set(modules)
+    while wanted:
+        name = wanted.pop()
+        if name not in reached:
+            reached.add(name)
+            wanted |= _facts(_path(name)).imports
+    return reached
 
 
 # --- what a module uses ---
@@ -86,12 +98,8 @@ def _used(tree: ast.Module, function: str) -> list[ast.stmt]:
         at = wanted.pop()
         if at not in reached:
             reached.add(at)
-            wanted += [
-                home
-                for node in ast.walk(tree.body[at])
-                if isinstance(node, ast.Name)
-                for home in homes.get(node.id, [])
-            ]
+            named = [node.id for node in ast.walk(tree.body[at]) if isinstance(node, ast.Name)]
+            wanted += [home for name in named for home in homes.get(name, [])]
     return [tree.body[at] for at in sorted(reached)]
 
 
@@ -110,39 +118,58 @@ def _defined(node: ast.stmt) -> Iterator[str]:
                     yield part.id
 
 
+def _statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All statements, at any depth; expressions, which are most of a tree, are left out."""
+    for node in nodes:
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, part, None)
+            if isinstance(inner, list):
+                yield from _statements(inner)
+
+
 def _imports(nodes: Iterable[ast.AST]) -> set[str]:
     """Modules of weft that are imported anywhere in these statements."""
     found: set[str] = set()
-    for top in nodes:
-        for node in ast.walk(top):
-            if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module)
-                for alias in node.names:
-                    found.add(_LAZY.get(alias.name, "weft") if node.module == "weft" else f"{node.module}.{alias.name}")
-                    if node.module == "weft":
-                        found.add(f"weft.{alias.name}")
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "weft":
-                found |= {_LAZY.get(node.attr, "weft"), f"weft.{node.attr}"}
+    nodes = list(nodes)
+    for node in _statements(nodes):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+            for alias in node.names:
+                found |= _member(alias.name) if node.module == "weft" else {f"{node.module}.{alias.name}"}
+    if "weft" in found:  # what `weft.Model` means
+        for top in nodes:
+            for part in ast.walk(top):
+                if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "weft":
+                    found |= _member(part.attr)
     return {name for name in found if name.split(".")[0] == "weft" and _file(name)}
 
 
-def _closure(modules: set[str]) -> set[str]:
-    reached: set[str] = set()
-    wanted = set(modules)
-    while wanted:
-        name = wanted.pop()
-        if name not in reached:
-            reached.add(name)
-            wanted |= _imports_of(name)
-    return reached
+def _member(name: str) -> set[str]:
+    """Where a name of the package lives: in a module that is loaded when it is used, or it is a module."""
+    return {_LAZY.get(name, "weft"), f"weft.{name}"}
 
 
 # --- files ---
 
 
-@lru_cache(maxsize=1024)
+class _Facts(NamedTuple):
+    """What counts about a source."""
+
+    text: str
+    imports: frozenset[str]
+
+
+def _path(module: str) -> Path:
+    path = _file(module) if module.split(".")[0] == "weft" else _outside(module)
+    if path is None:
+        raise ValueError(f"the source of {module} is not here, so that its results could not be kept")
+    return path
+
+
+@lru_cache(maxsize=4096)
 def _file(module: str) -> Path | None:
     """The source of a module of weft; packages are their `__init__`."""
     here = Path(__file__).parents[1].joinpath(*module.split(".")[1:])
@@ -152,29 +179,21 @@ def _file(module: str) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=1024)
-def _tree(module: str) -> ast.Module:
-    path = _file(module) if module.split(".")[0] == "weft" else _outside(module)
-    if path is None:
-        raise ValueError(f"the source of {module} is not here, so that its results could not be kept")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body: Any = getattr(node, "body", None)
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node.body = body[1:] or [ast.Pass()]
-    return tree
-
-
 def _outside(module: str) -> Path | None:
     spec = find_spec(module)
     return Path(spec.origin) if spec and spec.origin else None
 
 
-@lru_cache(maxsize=1024)
-def _imports_of(module: str) -> frozenset[str]:
-    return frozenset(_imports([_tree(module)]))
+def _tree(path: Path) -> ast.Module:
+    """A source without its docstrings; comments are gone with the parsing."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _statements([tree]):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree
 
 
 @lru_cache(maxsize=1024)
-def _text(module: str) -> str:
-    return ast.unparse(_tree(module))
+def _facts(path: Path) -> _Facts:
+    tree = _tree(path)
+    return _Facts(ast.unparse(tree), frozenset(_imports([tree])))

@@ -11,14 +11,14 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from weft.blas import one_thread
 from weft.experiments.cells import Cell, Done, load, store
-from weft.experiments.experiment import Results
+from weft.experiments.experiment import Report, Results, Settings
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,18 @@ def _start(context: Any, folder: Path) -> _Worker:
 
 def _give(worker: _Worker, queue: list[Cell]) -> None:
     if queue:
-        worker.cell = queue.pop()
-        worker.pipe.send(worker.cell)
+        worker.cell = cell = queue.pop()
+        worker.pipe.send(replace(cell, experiment=replace(cell.experiment, cells=_no_cells, report=_no_report)))
+
+
+def _no_cells(quick: bool) -> list[Settings]:
+    """A worker is told its cell."""
+    return []
+
+
+def _no_report(results: Results) -> Report:
+    """A worker reports nothing but figures."""
+    return Report()
 
 
 def _hear(worker: _Worker) -> Done | Failure:
@@ -157,7 +167,7 @@ def _hear(worker: _Worker) -> Done | Failure:
     assert cell is not None
     try:
         result: Done | Failure = worker.pipe.recv()
-        return result
+        return Failure(cell, result.reason) if isinstance(result, Failure) else result
     except (EOFError, OSError):
         worker.process.join(5)
         code = worker.process.exitcode

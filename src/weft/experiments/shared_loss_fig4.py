@@ -161,8 +161,8 @@ def _choices(found: Found) -> list[Choice]:
             "How C = 0.001 was chosen. It suits a stream a hundred times as long.",
             "0.001 for the claims, others beside it.",
             f"L_inf minus L_1 at the end, points of inf-error and of 1-error: {'; '.join(told) or 'not run'}. "
-            "L_1 needs a larger C on short streams; the L_inf update hardly depends on it, as a smaller C scales all of its "
-            "models alike.",
+            "L_1 needs a larger C on short streams; the L_inf update hardly depends on it, as a smaller C scales "
+            "all of its models alike.",
         ),
     ]
 
