@@ -38,6 +38,7 @@ def list_(as_json: bool) -> None:
         return
     table = new_table("name", "events", "features", "tasks", "label", "where", title="Known data sets")
     table.columns[4].justify = table.columns[5].justify = "left"
+    table.columns[5].no_wrap, table.columns[5].overflow = False, "fold"  # folders may be long
     for row in rows:
         sizes = [count(row[key]) for key in ("events", "features", "tasks")]
         table.add_row(row["name"], *sizes, row["label"], row["folder"] if row["state"] == "here" else row["state"])
