@@ -11,11 +11,12 @@ fields a cached kernel would go on reading in their old order. A test looks for 
 
 import hashlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from weft.places import user_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,23 +37,10 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-def _user_cache() -> Path:
-    """The folder for compiled kernels: `WEFT_CACHE`, or the user's cache folder, or a temporary one."""
-    if chosen := os.environ.get("WEFT_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", str(Path.home())))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "weft"
-
-
 def _cache_folder() -> str:
     name = f"kernels-{_digest()}"
     for base in (
-        _user_cache(),
+        user_cache(),
         Path(tempfile.gettempdir()) / f"weft-{os.getuid() if hasattr(os, 'getuid') else 0}",
     ):
         folder = base / name

@@ -30,10 +30,11 @@ from weft.evaluation import (
     Run,
     SmoothedRun,
 )
+from weft.experiments import shelf
 from weft.learner import Usage
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
-from weft.streams import Chunk, Fault, Position
+from weft.streams import Chunk, Fault, Known, Position
 from weft.tally import Tally
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +108,9 @@ def test_the_reference_of_learners_is_up_to_date():
 def test_every_command_and_option(name):
     section = read("docs/command-line.md").split(f"\n## weft {name}\n")[1].split("\n## ")[0]
     assert f"$ weft {name}" in section
-    options = [option for parameter in cli.get_command(None, name).params for option in parameter.opts]
+    command = cli.get_command(None, name)
+    parts = [command, *getattr(command, "commands", {}).values()]
+    options = [option for part in parts for parameter in part.params for option in parameter.opts]
     assert [option for option in options if option.startswith("-") and f"`{option}" not in section] == []
 
 
@@ -128,7 +131,7 @@ def test_every_public_method(owner):
 
 
 RESULTS = (Tally, Comparison, LeftOut, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound, SmoothedRun)
-RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault)
+RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault, Known)
 TOLD = ("python", "shared-loss", "regret", "budget", "budget-bounds", "smoothed")
 
 
@@ -286,3 +289,15 @@ def test_links_lead_somewhere(page):
         if anchor:
             heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
             assert anchor in [re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads], target
+
+
+def test_every_experiment_is_told_about():
+    """With all its claims; the figures are those of a whole run, which tests do not repeat."""
+    text = read("docs/reproduction.md")
+    assert "cells are missing" not in text
+    for name in shelf.names():
+        section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        experiment = shelf.experiment(name)
+        assert experiment.paper in section
+        assert "not run" not in section
+        assert len(re.findall(r"\*\*(?:not )?(?:confirmed|testable here)\*\*", section)) >= 1

@@ -12,7 +12,7 @@ import click
 
 from weft import __version__
 
-COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue")
+COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue", "data", "reproduce")
 
 
 class Failure(click.ClickException):

@@ -1,10 +1,13 @@
-"""Files of events as chunks of a stream, and made-up streams.
+"""Files of events as chunks of a stream, public data sets by name, and made-up streams.
 
 for chunk in weft.streams.read_chunks("events.jsonl"):
     model.learn(chunk.stream)
+
+school = weft.streams.known("school")
 """
 
 from weft.streams.formats import Chunk, Position, SourceChanged, read_chunks
+from weft.streams.known import Known, known
 from weft.streams.records import Fault, InputError
 from weft.streams.synthetic import related_tasks
 
@@ -12,8 +15,10 @@ __all__ = [
     "Chunk",
     "Fault",
     "InputError",
+    "Known",
     "Position",
     "SourceChanged",
+    "known",
     "read_chunks",
     "related_tasks",
 ]

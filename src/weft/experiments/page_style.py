@@ -1,0 +1,39 @@
+"""The style of the page: one column, light or dark as the system has it."""
+
+STYLE = """
+:root { --ink: #24292f; --soft: #59636e; --page: #ffffff; --edge: #d1d9e0; --band: #f6f8fa; --link: #0969da;
+  --line-0: #0969da; --line-1: #bc4c00; --line-2: #1a7f37; --line-3: #8250df; --line-4: #bf3989; --line-5: #6e7781;
+  --good: #1a7f37; --bad: #b3261e; --open: #7a6000; }
+@media (prefers-color-scheme: dark) { :root { --ink: #d1d7e0; --soft: #9198a1; --page: #0d1117; --edge: #3d444d;
+  --band: #151b23; --link: #58a6ff; --line-0: #58a6ff; --line-1: #f0883e; --line-2: #3fb950; --line-3: #bc8cff;
+  --line-4: #f778ba; --line-5: #9198a1; --good: #3fb950; --bad: #ff7b72; --open: #d4a72c; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 66rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.7rem; } h2 { font-size: 1.3rem; margin-top: 2.6rem; border-top: 1px solid var(--edge);
+  padding-top: 1.2rem; } h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
+p, ul { max-width: 46rem; overflow-wrap: break-word; } a { color: var(--link); }
+.note, .source, .where, .absent { color: var(--soft); font-size: .875rem; } .missing { color: var(--bad); }
+.box { overflow-x: auto; border: 1px solid var(--edge); border-radius: 6px; margin: .5rem 0; }
+table { border-collapse: collapse; font-size: .875rem; min-width: 100%; }
+th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--edge); }
+thead th { background: var(--band); } tbody tr:last-child > * { border-bottom: 0; }
+tbody th { font-weight: 600; white-space: nowrap; }
+.figures td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.figures thead th:not(:first-child) { text-align: right; min-width: 5.5rem; }
+.figures td:not(.number) { text-align: right; }
+td a { white-space: nowrap; } .claims td { min-width: 12rem; } .claims td:has(.mark) { min-width: 0; }
+.paper { color: var(--soft); font-size: .8rem; margin-left: .35rem; }
+.mark { font-weight: 600; white-space: nowrap; } .mark.confirmed { color: var(--good); }
+.mark.refuted { color: var(--bad); } .mark.untestable { color: var(--open); }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
+figure { margin: .5rem 0; min-width: 0; max-width: 34rem; } figcaption { font-weight: 600; font-size: .95rem; }
+figure > svg { width: 100%; height: auto; display: block; }
+svg text { font: 13px system-ui, sans-serif; fill: var(--soft); stroke: none; }
+svg .frame { stroke: var(--soft); fill: none; } svg .grid { stroke: var(--edge); fill: none; }
+svg .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
+svg .error { fill: none; stroke-width: 1.2; } svg .ink { stroke: var(--ink); } svg circle { stroke: none; }
+.legend { list-style: none; padding: 0; margin: .3rem 0; display: flex; flex-wrap: wrap; gap: .2rem 1rem;
+  font-size: .875rem; } .legend li { white-space: nowrap; }
+.swatch { width: 24px; height: 12px; margin-right: .35rem; fill: none; }
+"""

@@ -1,0 +1,52 @@
+"""Every experiment runs to its end, quickly, and says something about every claim."""
+
+import json
+import os
+
+import pytest
+
+from weft.experiments import shelf
+from weft.experiments.cells import cells_of
+from weft.experiments.page import Section, render
+from weft.experiments.running import run
+from weft.streams.known import find
+
+
+@pytest.mark.parametrize("name", shelf.names())
+def test_quick(name, tmp_path):
+    experiment = shelf.experiment(name)
+    if any(find(data) is None for data in experiment.data):
+        assert not os.environ.get("WEFT_DATA"), f"{experiment.data} are not all in WEFT_DATA"
+        pytest.skip("WEFT_DATA does not name the folder with the data sets")
+    cells = cells_of(experiment, True)
+    outcome = run(cells, tmp_path, 1)
+    assert outcome.failures == []
+    results = outcome.results(cells)
+    report = experiment.report(results)
+    assert report.claims
+    assert report.tables
+    page = render([Section(experiment, report, len(cells), len(cells), True)])
+    assert "not run" not in page.split("<section>")[1].split("</section>")[0]
+    some = experiment.report(results[: len(results) // 2])  # cells may be missing
+    assert len(render([Section(experiment, some, len(results) // 2, len(cells), True)])) > 1000
+
+
+@pytest.mark.parametrize("name", shelf.names())
+def test_settings_are_plain_and_quick_ones_are_others(name):
+    experiment = shelf.experiment(name)
+    whole, quick = experiment.cells(False), experiment.cells(True)
+    for settings in (*whole, *quick):
+        assert json.loads(json.dumps(settings)) == settings
+    assert len(quick) <= len(whole)
+    assert not [settings for settings in quick if settings in whole]
+
+
+def test_a_wrong_name_is_refused():
+    with pytest.raises(ValueError, match=r"unknown experiment 'mirror-fig' \(did you mean mirror-fig1\?\)"):
+        shelf.experiment("mirror-fig")
+
+
+def test_what_is_run_twice_is_the_same(tmp_path):
+    experiment = shelf.experiment("mirror-variance")
+    settings = {**experiment.cells(True)[0], "events": 200, "seeds": 2}
+    assert experiment.run(settings) == experiment.run(settings)
