@@ -54,7 +54,7 @@ class Explanation(NamedTuple):
 
     `neighbours` says what each other task adds, on graphs between named tasks, the largest first; who adds nothing is
     left out. `features` says the same feature by feature, if that was asked for, else it is empty. `auto` mixes a
-    stack, which is explained, with an own and a pooled model: `mixture` has their weights.
+    stack, whose score is explained, with an own and a pooled model: `mixture` has their weights.
     """
 
     task: Name
@@ -62,8 +62,8 @@ class Explanation(NamedTuple):
     own: float
     shared: float
     neighbours: dict[Name, float]
+    mixture: dict[str, float]
     features: dict[Name, FeatureParts]
-    mixture: dict[str, float] = {}  # noqa: RUF012
 
     def __str__(self) -> str:
         others = bool(self.neighbours)
@@ -128,6 +128,7 @@ def explain(
         float(shares.own @ values),
         float(shares.shared @ values),
         neighbours,
+        {},
         features,
     )
 
@@ -148,7 +149,7 @@ def _of_seen_row(
         features[BIAS] = FeatureParts(own_bias, shared_bias, 0.0)
     mixture = learner.mixed(state, int(batch.task[0])) if hasattr(learner, "mixed") else {}
     parts = float(own.sum()) + own_bias, float(shared.sum()) + shared_bias
-    return Explanation(task, score, *parts, {}, features, mixture)
+    return Explanation(task, score, *parts, {}, mixture, features)
 
 
 def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:

@@ -1,0 +1,56 @@
+"""What `weft inspect` shows of `auto`: what every task relies on, what it gained, and the guarantee."""
+
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.options import show_name
+from weft.cli.tables import MOST_TASKS, count, new_table, number
+
+if TYPE_CHECKING:
+    from weft.model import Model
+
+
+def borrowed(model: "Model") -> list[dict[str, Any]] | None:
+    """Per task, the largest first: the weights of its mixture, the losses so far, and by how much the bound holds."""
+    if not hasattr(model.learner, "borrowing"):
+        return None
+    rows = [{"task": task, **found._asdict()} for task, found in model.borrowing().items()]
+    return sorted(rows, key=lambda row: -row["events"])
+
+
+def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
+    """The same as a table, with mean losses and the gain over a model that stands alone."""
+    rows = borrowed(model)
+    if not rows:
+        return
+    shown = rows if all_tasks or len(rows) <= MOST_TASKS + 1 else rows[:MOST_TASKS]
+    table = new_table(
+        "task", "stack", "own", "pooled", "loss", "alone", "as one", "gain", "certain",
+        title="What tasks borrow: weights of their mixture, and mean losses",
+    )  # fmt: skip
+    for row in [row for row in shown if row["events"]]:
+        weights = [f"{100.0 * row[part]:.0f}%" for part in ("stack", "own", "pooled")]
+        losses = [number(row[part] / row["events"], 3) for part in ("loss", "own_loss", "pooled_loss")]
+        table.add_row(show_name(row["task"]), *weights, *losses, _gain(row), number(row["certificate"], 2))
+    rest = rows[len(shown) :]
+    if rest:
+        table.add_row(f"{len(rest):,} smaller tasks", *[""] * 8, style="dim")
+    table.add_section()
+    events = sum(row["events"] for row in rows)
+    if events:
+        totals = {part: sum(row[part] for row in rows) for part in ("loss", "own_loss", "pooled_loss")}
+        least = min(row["certificate"] for row in rows)
+        means = [number(value / events, 3) for value in totals.values()]
+        words = [f"all {count(len(rows))} tasks", "", "", "", *means, _gain(totals), number(least, 2)]
+        table.add_row(*words, style="bold")
+    screen.print(table)
+    kind = "nats" if model.learner.target == "binary" else "half squares of its labels' spread"
+    screen.print(
+        "loss: of auto, of a model of the task alone, and of one model for all. gain: how much less auto loses than "
+        f"the model alone. certain: so many {kind} the task's total loss lies below a bound that holds on any data, "
+        "the loss of its best part and a constant.",
+        style="dim",
+    )
+
+
+def _gain(row: dict[str, Any]) -> str:
+    return "-" if row["own_loss"] <= 0.0 else f"{100.0 * (1.0 - row['loss'] / row['own_loss']):+.1f}%"

@@ -1,0 +1,94 @@
+"""Peers on the same events: Vowpal Wabbit, river and scikit-learn, each asked for a prediction before it learns.
+
+They are no dependencies of weft: `pip install "weft[bench]"` brings them. Labels are -1 and +1 (predictions are
+probabilities of +1) or numbers. Each has its defaults, but for what is said here.
+"""
+
+import importlib.util
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.batch import Floats, Ints
+
+MODULES = {
+    "vw": "vowpalwabbit",
+    "river": "river",
+    "sklearn": "sklearn",
+}
+
+
+def is_here(peer: str) -> bool:
+    """Is a peer installed?"""
+    return importlib.util.find_spec(MODULES[peer.split("-")[0]]) is not None
+
+
+def vw(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
+    """Vowpal Wabbit with a task crossed with every feature (-q), beside the features themselves."""
+    from vowpalwabbit import Workspace
+
+    options = "--loss_function logistic --link logistic" if binary else "--loss_function squared"
+    model = Workspace(f"--quiet -b 22 -q tx {options}")
+    p = np.empty(len(y))
+    for i in range(len(y)):
+        lo, hi = X.indptr[i], X.indptr[i + 1]
+        row = " ".join(f"{j}:{v:.9g}" for j, v in zip(X.indices[lo:hi].tolist(), X.data[lo:hi].tolist(), strict=True))
+        example = model.parse(f"{y[i]:g} |t {task[i]} |x {row}")
+        p[i] = model.predict(example)
+        model.learn(example)
+        model.finish_example(example)
+    model.finish()
+    return p
+
+
+def river(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
+    """river: a running standardisation and a linear model for every task."""
+    from river import linear_model, preprocessing
+
+    kind = linear_model.LogisticRegression if binary else linear_model.LinearRegression
+    models: dict[int, Any] = {}
+    p = np.empty(len(y))
+    for i in range(len(y)):
+        lo, hi = X.indptr[i], X.indptr[i + 1]
+        row = dict(zip(X.indices[lo:hi].tolist(), X.data[lo:hi].tolist(), strict=True))
+        model = models.get(int(task[i]))
+        if model is None:
+            model = models[int(task[i])] = preprocessing.StandardScaler() | kind()
+        if binary:
+            p[i] = model.predict_proba_one(row).get(True, 0.5)
+            model.learn_one(row, bool(y[i] > 0))
+        else:
+            p[i] = model.predict_one(row)
+            model.learn_one(row, float(y[i]))
+    return p
+
+
+def sklearn(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
+    """scikit-learn: SGDClassifier (log-loss) or SGDRegressor with partial_fit for every task."""
+    from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+    models: dict[int, Any] = {}
+    p = np.full(len(y), 0.5 if binary else 0.0)
+    for i in range(len(y)):
+        row, model = X[i : i + 1], models.get(int(task[i]))
+        if model is None:
+            model = SGDClassifier(loss="log_loss") if binary else SGDRegressor()
+            models[int(task[i])] = model
+        elif binary:
+            p[i] = _sigma(float(model.decision_function(row)[0]))
+        else:
+            p[i] = float(model.predict(row)[0])
+        if binary:
+            model.partial_fit(row, [y[i]], classes=[-1.0, 1.0])
+        else:
+            model.partial_fit(row, [y[i]])
+    return p
+
+
+def _sigma(score: float) -> float:
+    return 1.0 / (1.0 + math.exp(-min(max(score, -700.0), 700.0)))
+
+
+PEERS: dict[str, Callable[..., Floats]] = {"vw": vw, "river": river, "sklearn": sklearn}
