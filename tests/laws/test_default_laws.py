@@ -64,7 +64,7 @@ def test_toy(case):
         np.testing.assert_allclose(model.borrowing()["b"][1:4], expected, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", (*BINARY, *REAL))
+@pytest.mark.parametrize("name", [*BINARY, *REAL])
 def test_figures_and_guarantees_on_whole_sets(name):
     stream, loss = events_of(name), "logistic" if name in BINARY else "square"
     for at, kind in enumerate(("auto", "adaptive")):
