@@ -38,9 +38,15 @@ FAMILIES = {
     "Relations between tasks, given or learned": ("foml", "omtrl-logdet", "omtrl-vonneumann", "omtrl-cov"),
     "Low rank and personal": ("romco-nucl", "romco-logd", "coml", "cw-col"),
     "Refitted during the stream": ("smtl-e", "smtl-t", "stl", "itl", "shamo", "mtfl", "trml"),
+    "The default, and its core": ("adaptive", "auto"),
 }
 
 NOTES = {
+    "adaptive": "Own and shared parts of every weight, kept twice: moved by AdaGrad steps, and by coin betting, which has "
+    "no rate. Two learned weights add the two scores. Rows are scaled as they come. Its options are those of `auto`.",
+    "auto": "What `weft.Model()` gives. `adaptive`, a model of the task alone and one of all tasks, added up by four "
+    "learned weights; above them, every task mixes {stack, own, pooled} so that it is never more than some nats behind "
+    "the best of them. [How it works, its guarantee, its figures](default.md).",
     "perceptron": "Classifies. The tallied loss is the hinge loss, so that figures compare with other learners'.",
     "pa": 'Classifies, or predicts numbers with `loss="epsilon-insensitive"`. The step is tau = l/n^2 (`pa`), '
     "min(C, l/n^2) (`pa-i`) or l/(n^2 + 1/(2C)) (`pa-ii`), with l the loss and n the length of the row; `pa` does not "
