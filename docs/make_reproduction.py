@@ -12,12 +12,13 @@ from weft.experiments.page import Section
 HEAD = """\
 # The papers, re-run
 
-Made from finished cells by `docs/make_reproduction.py`, after `weft reproduce all`; do not edit it by hand. The command
-[weft reproduce](command-line.md#weft-reproduce) runs every experiment again, and draws the pictures that are missing here.
+Made from finished cells by `docs/make_reproduction.py`, after `weft reproduce all`; do not edit it by hand. The
+command [weft reproduce](command-line.md#weft-reproduce) runs every experiment again, and draws the pictures that are
+missing here.
 
-Hyper-parameters are those of the papers, or chosen by their grids on the leading part of a stream or on shuffles that are
-not reported; nothing is tuned on what is reported. ± is the standard error of the mean over shuffles or made-up streams.
-Where others win, the tables say so, and a claim that does not hold is reported as such.
+Hyper-parameters are those of the papers, or chosen by their grids on the leading part of a stream or on shuffles that
+are not reported; nothing is tuned on what is reported. ± is the standard error of the mean over shuffles or made-up
+streams. Where others win, the tables say so, and a claim that does not hold is reported as such.
 
 """
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from streams.servers import Files, serving
-from streams.test_known import made
+from streams.small_sets import made
 from weft.streams import known
 from weft.streams.known_sets import SETS
 

@@ -32,13 +32,12 @@ def test_quick(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", shelf.names())
-def test_settings_are_plain_and_quick_ones_are_others(name):
+def test_settings_are_plain_and_quick_ones_are_fewer(name):
     experiment = shelf.experiment(name)
     whole, quick = experiment.cells(False), experiment.cells(True)
     for settings in (*whole, *quick):
         assert json.loads(json.dumps(settings)) == settings
     assert len(quick) <= len(whole)
-    assert not [settings for settings in quick if settings in whole]
 
 
 def test_a_wrong_name_is_refused():

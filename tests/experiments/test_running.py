@@ -1,6 +1,7 @@
 """Cells are run once, on several cores, through failures and interruptions."""
 
 import dataclasses
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -139,3 +140,23 @@ def test_ctrl_c_keeps_what_is_finished_and_goes_on(tmp_path, log):
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}, check=True)
     assert done.stdout.split() == ["False", "12"]
     assert len(log()) - before == 12 - kept
+
+
+def test_a_worker_that_dies_between_two_cells_costs_nothing(tmp_path):
+    """Killed from outside right after its cell, as a machine short of memory does it."""
+    cells = cells_of(toy([{"number": n, "seconds": 0.05} for n in range(6)]), False)
+    killed = []
+
+    def kill_the_children(cell, done, kept):
+        for child in multiprocessing.active_children() if not killed else ():
+            killed.append(child.pid)
+            child.kill()
+            child.join()
+
+    outcome = run(cells, tmp_path, 2, kill_the_children)
+    numbers = [settings["number"] for settings, _ in outcome.results(cells)]
+    lost = [failure.cell.settings["number"] for failure in outcome.failures]
+    assert sorted(numbers + lost) == list(range(6))
+    assert len(killed) == 2
+    assert len(lost) <= 2  # those at work
+    assert run(cells, tmp_path, 1).results(cells)[-1][0]["number"] == 5

@@ -19,7 +19,7 @@ def render(sections: Sequence[Section]) -> str:
 def _section(section: Section) -> str:
     experiment, report = section.experiment, section.report
     missing = section.cells - section.finished
-    parts = [f"## {experiment.name}", f"{experiment.title}. {experiment.paper}.", *about(experiment)]
+    parts = [f"## {experiment.name}", f"{_begun(experiment.title)}. {experiment.paper}.", *about(experiment)]
     if experiment.data:
         parts.append(f"Data: {', '.join(f'`{name}`' for name in experiment.data)}.")
     if missing:
@@ -31,6 +31,10 @@ def _section(section: Section) -> str:
     if report.choices:
         parts += ["**What the paper leaves open**", _choices(report.choices)]
     return "\n\n".join(parts)
+
+
+def _begun(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 def _table(table: Table) -> list[str]:

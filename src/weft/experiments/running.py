@@ -71,6 +71,8 @@ def run(
                 finished(cell, result, False)
     except KeyboardInterrupt:
         outcome.interrupted = True
+    turn = {cell.key: at for at, cell in enumerate(cells)}
+    outcome.failures.sort(key=lambda failure: turn[failure.cell.key])
     return outcome
 
 
@@ -117,21 +119,17 @@ def _together(cells: list[Cell], folder: Path, processes: int) -> Iterator[tuple
     queue = list(reversed(cells))
     workers = [_start(context, folder) for _ in range(min(processes, len(queue)))]
     try:
-        for worker in workers:
-            _give(worker, queue)
-        while any(worker.cell for worker in workers):
-            busy = {worker.pipe: worker for worker in workers if worker.cell}
-            for pipe in wait(list(busy)):
-                worker = busy[pipe]  # type: ignore[index]
-                cell = worker.cell
-                assert cell is not None
-                result = _hear(worker)
-                if not worker.process.is_alive():
-                    worker.pipe.close()
-                    workers[workers.index(worker)] = worker = _start(context, folder)
-                worker.cell = None
-                _give(worker, queue)
-                yield cell, result
+        for at in range(len(workers)):
+            _give(workers, at, queue, context, folder)
+        while busy := [at for at, worker in enumerate(workers) if worker.cell]:
+            ready = wait([workers[at].pipe for at in busy])
+            for at in busy:
+                worker = workers[at]
+                if worker.pipe in ready:
+                    cell, result = _hear(worker)
+                    worker.cell = None
+                    _give(workers, at, queue, context, folder)
+                    yield cell, result
     finally:
         for worker in workers:
             _stop(worker)
@@ -146,10 +144,19 @@ def _start(context: Any, folder: Path) -> _Worker:
     return _Worker(process, ours)
 
 
-def _give(worker: _Worker, queue: list[Cell]) -> None:
-    if queue:
-        worker.cell = cell = queue.pop()
-        worker.pipe.send(replace(cell, experiment=replace(cell.experiment, cells=_no_cells, report=_no_report)))
+def _give(workers: list[_Worker], at: int, queue: list[Cell], context: Any, folder: Path) -> None:
+    """Hand the next cell to a worker; one that has died is replaced first."""
+    if not queue:
+        return
+    cell = queue.pop()
+    told = replace(cell, experiment=replace(cell.experiment, cells=_no_cells, report=_no_report))
+    try:
+        workers[at].pipe.send(told)
+    except OSError:
+        _stop(workers[at])
+        workers[at] = _start(context, folder)
+        workers[at].pipe.send(told)
+    workers[at].cell = cell
 
 
 def _no_cells(quick: bool) -> list[Settings]:
@@ -162,16 +169,18 @@ def _no_report(results: Results) -> Report:
     return Report()
 
 
-def _hear(worker: _Worker) -> Done | Failure:
+def _hear(worker: _Worker) -> tuple[Cell, Done | Failure]:
+    """The result of a worker's cell; a worker that hangs up instead is dead, or as good as that."""
     cell = worker.cell
     assert cell is not None
     try:
         result: Done | Failure = worker.pipe.recv()
-        return Failure(cell, result.reason) if isinstance(result, Failure) else result
     except (EOFError, OSError):
         worker.process.join(5)
         code = worker.process.exitcode
-        return Failure(cell, f"its process ended without a result (exit code {code}; -9 is often want of memory)")
+        _stop(worker)
+        return cell, Failure(cell, f"its process ended without a result (exit code {code}; -9 is often want of memory)")
+    return cell, Failure(cell, result.reason) if isinstance(result, Failure) else result
 
 
 def _stop(worker: _Worker) -> None:

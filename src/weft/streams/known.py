@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from weft.places import user_cache
 from weft.streams.known_sets import SETS, KnownSet
@@ -155,6 +154,8 @@ def _topics(parts: "_Parts", n: int, labels: int) -> Any:
 
 
 def _csr(parts: "_Parts", data: str, indices: str, indptr: str, shape: tuple[int, int]) -> Any:
+    from scipy import sparse  # not for those who only read files
+
     begins = parts.take(indptr, "iu")
     parts.require(begins.shape == (shape[0] + 1,), f"{indptr} must have {shape[0] + 1} entries")
     size = len(parts.take(indices))
