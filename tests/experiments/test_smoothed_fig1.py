@@ -22,7 +22,7 @@ def made_up(settings):
     found = []
     for row, _, letters in settings["rows"]:
         auc = [height[row] + np.random.default_rng(draw).normal(0.0, 0.001) for draw in settings["draws"]]
-        auc = [value - 0.01 * (letters != TUNED[settings["size"]][row]) for value in auc]
+        auc = [value - 0.01 * (letters != TUNED[row]) for value in auc]
         adaptive = row.startswith("SMTL")
         within, across = ([value] * len(auc) if adaptive else [] for value in (0.05, 0.03))
         found.append({"row": row, "letters": letters, "auc": auc, "within": within, "across": across})
@@ -35,10 +35,10 @@ def test_cells():
         (size, draw) for size in SIZES for draw in REPORTED
     ]
     assert all(set(cell["draws"]) == set(CHOOSING) for cell in cells(False) if cell["what"] == "grid")
-    for size in SIZES:
-        for name in MODELS:
-            grid = [c for c in cells(False) if c["what"] == "grid" and c["size"] == size and c["rows"][0][0] == name]
-            assert TUNED[size][name] in [letters for _, _, letters in grid[0]["rows"]]
+    for name in MODELS:
+        grid = [cell for cell in cells(False) if cell["what"] == "grid" and cell["rows"][0][0] == name]
+        assert len(grid) == 1
+        assert TUNED[name] in [letters for _, _, letters in grid[0]["rows"]]
 
 
 def test_report_of_what_the_paper_says():

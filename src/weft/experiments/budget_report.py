@@ -205,8 +205,8 @@ def _choices(results: Results, ours: Mapping[str, Runs], tried: Tried) -> list[C
         Choice(
             "The order of the rows, and how many orders.",
             "Random orders of all rows, tasks mixed; means over ten. MTRBP draws with the number of the order as seed.",
-            f"Standard errors are at most {_largest_error(ours):.1f} points. The order of the file is a row of the last "
-            "table.",
+            f"Standard errors are at most {_largest_error(ours):.1f} points. The order of the file is a row of the "
+            "last table.",
         ),
         Choice(
             "What a score of exactly 0 predicts.",
