@@ -63,7 +63,7 @@ def test_report_of_the_opposite():
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_report_on_some_of_the_cells(count):
-    report = EXPERIMENT.report([(cell, made_up(cell)) for cell in cells(False)[::-13][:count]])
+    report = EXPERIMENT.report([(cell, made_up(cell)) for cell in cells(False)[:-3:-1][:count]])
     assert len(report.tables) == 2
     assert {claim.judgement for claim in report.claims} == {"not testable here"}
 
