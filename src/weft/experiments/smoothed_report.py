@@ -92,9 +92,9 @@ def _nearest(name: str, grids: Grids) -> Table:
     for who in PUBLISHED:
         known = printed(name, who)
         points = [
-            (row, letters, means)
+            (f"{row}; {scaling}", letters, means)
             for (of, scaling), by_row in grids.items()
-            if (of, scaling) == (name, TAKEN[name])
+            if of == name
             for row, found in by_row.items()
             if family(row) == who
             for letters, means in found
@@ -115,7 +115,7 @@ def _nearest(name: str, grids: Grids) -> Table:
             ]
         )
     note = (
-        "Of all letters of the grids, both conditions, those that come nearest to the paper's pair of figures "
+        "Of all letters of the grids, both conditions, both scalings, those that come nearest to the paper's pair of figures "
         "(|log of the ratio of nSV| + 10 |difference of AUC|): what the paper may have run, not what is best."
     )
     return Table(f"{TITLES[name]}: nearest to what is printed", ["row", "AUC", "nSV", "as", "letters"], rows, note)
