@@ -61,6 +61,15 @@ def standardised(data: Known, rows: Any = None) -> Known:
     return replace(data, X=(data.X - np.where(varies, mean, 0.0)) / np.where(varies, deviation, 1.0))
 
 
+def unit_interval(data: Known) -> Known:
+    """Columns with other values than 0 and 1 are moved and stretched to [0, 1]. Looks at all rows; dense sets only."""
+    if _is_sparse(data.X):
+        raise ValueError(f"unit_interval: {data.name} is sparse, and would not stay so")
+    low, high = data.X.min(axis=0), data.X.max(axis=0)
+    moves = (high > low) & np.any((data.X != 0.0) & (data.X != 1.0), axis=0)
+    return replace(data, X=(data.X - np.where(moves, low, 0.0)) / np.where(moves, high - low, 1.0))
+
+
 def with_constant(data: Known, value: float = 1.0) -> Known:
     """A further column that is `value` in every row: the intercept of a linear model."""
     column = np.full((len(data), 1), value)

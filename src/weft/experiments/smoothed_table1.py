@@ -1,0 +1,97 @@
+"""Murugesan, Liu, Carbonell and Yang (2016), Adaptive smoothed online multi-task learning, Table 1.
+
+Mine fields, mail of 15 users, and reviews of 16 domains in the place of the paper's 24. A few rows of every task are
+learned from in one pass, a row per task and round; the AUC on the other rows, the number of updates (nSV) and the time
+are averaged over 30 draws of the rows and their order.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from weft.experiments.experiment import Experiment, Figures, Settings
+from weft.experiments.smoothed_protocol import OTHER, ROWS, ROWS_OF_TABLE, TAKEN, Row, passed, split
+from weft.experiments.smoothed_report import report
+from weft.experiments.smoothed_tuned import TUNED
+
+REPORTED = range(30)
+CHOOSING = range(1000, 1003)
+"""Draws on which the letters were chosen; none of them is reported."""
+_TOGETHER = 6
+ABOUT = """A few rows of every task (160 of each of 19 mine fields, 100 mails of each of 15 users, 100 reviews of each
+of 16 domains) are learned from in one pass, one row per task and round. The AUC of the final weights on all other rows,
+the number of updates (nSV) and the time are means over 30 draws of rows and orders.
+
+The paper chose its parameters by cross-validation, and says neither on which grids nor how rows are scaled, on what the
+AUC was measured, or whether tasks learn on mistakes (its text) or on margins below 1 (its algorithm). Here every row of
+the table has its own letters, the best of a grid by the mean AUC of three draws that are not reported, and both
+conditions are rows. Its 24 domains of reviews are not to be had: 16 others stand in for them."""
+
+
+def cells(quick: bool) -> list[Settings]:
+    """Reported draws by sixes; and every row's grid on the draws that decided, for two scalings."""
+    if quick:
+        names = ["PA-ONE", "PA-ITL", "FOML, mistake", "OSMTL-e, mistake", "P fixed, mistake"]
+        found = [_reported(name, [0, 1], names, 20) for name in TAKEN]
+        return [*found, _grid("landmine", TAKEN["landmine"], ROWS_OF_TABLE["OSGL"], [1000], 20)]
+    found = []
+    for name in TAKEN:
+        draws = list(REPORTED)
+        found += [_reported(name, draws[at : at + _TOGETHER], list(ROWS_OF_TABLE)) for at in draws[::_TOGETHER]]
+        for scaling in (TAKEN[name], OTHER[name]):
+            found += [_grid(name, scaling, row, list(CHOOSING)) for row in ROWS_OF_TABLE.values() if row.grid]
+    return found
+
+
+def _reported(name: str, draws: list[int], rows: list[str], per_task: int | None = None) -> Settings:
+    return {
+        "what": "reported",
+        "set": name,
+        "scaling": TAKEN[name],
+        "draws": draws,
+        "per_task": per_task or ROWS[name],
+        "rows": [[row, ROWS_OF_TABLE[row].learner, TUNED[name].get(row, ROWS_OF_TABLE[row].fixed)] for row in rows],
+        "learners": sorted({ROWS_OF_TABLE[row].learner for row in rows}),
+    }
+
+
+def _grid(name: str, scaling: str, row: Row, draws: list[int], per_task: int | None = None) -> Settings:
+    return {
+        "what": "grid",
+        "set": name,
+        "scaling": scaling,
+        "draws": draws,
+        "per_task": per_task or ROWS[name],
+        "rows": [[row.name, row.learner, letters] for letters in row.points()],
+        "learners": [row.learner],
+    }
+
+
+def run(settings: Settings) -> Figures:
+    """Per row and letters: AUC, AUC on the way, nSV and seconds per row of every draw."""
+    found: list[Figures] = [{"row": row, "letters": letters} for row, _, letters in settings["rows"]]
+    parts: list[list[dict[str, float]]] = [[] for _ in found]
+    for draw in settings["draws"]:
+        shared = split(settings["set"], settings["scaling"], draw, settings["per_task"])
+        for at, (_, learner, letters) in enumerate(settings["rows"]):
+            parts[at].append(passed(shared, learner, _complete(learner, letters, len(shared.rounds))))
+    for one, results in zip(found, parts, strict=True):
+        one |= {measure: [result[measure] for result in results] for measure in results[0]}
+    return {"rows": found}
+
+
+def _complete(learner: str, letters: dict[str, Any], rows: int) -> dict[str, Any]:
+    """OMTRL learns its relations in the second half of the rows (EPOCH = 0.5)."""
+    return letters | {"warmup": int(np.floor(rows / 2))} if learner.startswith("omtrl") else letters
+
+
+EXPERIMENT = Experiment(
+    name="smoothed-table1",
+    title="Online learners with few rows per task: AUC, support vectors and time on three data sets",
+    paper="Murugesan, Liu, Carbonell and Yang (2016), Table 1",
+    data=tuple(TAKEN),
+    cells=cells,
+    run=run,
+    report=report,
+    about=ABOUT,
+)
