@@ -5,6 +5,7 @@ independent of each other, the lanes of a vector register, with the same bits as
 packing them (its vectoriser of straight-line code is off), so that they are spelled out here.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from weft.jit import PLAIN
@@ -35,6 +36,17 @@ if PLAIN:
             half = len(sums) // 2
             sums = [sums[e] + sums[e + half] for e in range(half)]
         return sums[0]
+
+    def grid_dots(x: Any, i: Any, stride: Any, z: Any, j: Any, k: Any, m: Any, count: Any, out: Any, at: Any) -> None:
+        """Plain mode: one after the other."""
+        flat, whole = out.reshape(-1), int(count) // LANES * LANES
+        for event in range(3):
+            begin = int(i) + event * int(stride)
+            for row, first in enumerate((int(j), int(k), int(m))):
+                total = lanes_dot(x, begin, z, first, whole)
+                for e in range(whole, int(count)):
+                    total += x[begin + e] * z[first + e]
+                flat[int(at) + event * out.shape[1] + row] = total
 
 else:
     from llvmlite import ir
@@ -156,3 +168,108 @@ else:
             return builder.extract_element(total, ir.IntType(32)(0))
 
         return types.float64(x, types.uint64, z, types.uint64, types.uint64), generate
+
+    @intrinsic
+    def grid_dots(
+        _: Any, x: Any, i: Any, stride: Any, z: Any, j: Any, k: Any, m: Any, count: Any, out: Any, at: Any
+    ) -> Any:
+        """The products of x from i, i + stride and i + 2 stride, each with z from j, from k and from m.
+
+        They go to three rows of `out`, from the place `at` on, three numbers each. Each is what `lanes_dot` says of the
+        multiple of LANES in `count`, and then one number after the other. A quarter of the partial sums is done at a
+        time: of nine products that fits into registers, and nine of them need six numbers from memory, not eighteen.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            arrays = [context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 3, 8)]
+            (events, rows, out), (_, i, stride, _, j, k, m, count, _, at) = [a.data for a in arrays], arguments
+            xs = [builder.gep(events, [builder.add(i, builder.mul(stride, NUMBER(n)))]) for n in range(3)]
+            zs = [builder.gep(rows, [first]) for first in (j, k, m)]
+            whole = builder.and_(count, NUMBER(-LANES))
+            first, third, second, fourth = (_quarter(builder, xs, zs, at, whole) for at in (0, 8, 4, 12))
+            sums = [
+                builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+                for a, b, c, d in zip(first, third, second, fourth, strict=True)
+            ]
+            totals = [_turn_and_add(builder, sums[row::3]) for row in range(3)]
+
+            def tail(e: Any, old: list[Any]) -> list[Any]:
+                x = ir.Constant(QUARTER, ir.Undefined)
+                for lane, start in enumerate(xs):
+                    x = builder.insert_element(x, builder.load(builder.gep(start, [e])), LANE(lane))
+                return [
+                    builder.fadd(total, builder.fmul(x, _splat(builder, builder.load(builder.gep(start, [e])))))
+                    for total, start in zip(old, zs, strict=True)
+                ]
+
+            totals = _loop(builder, whole, count, 1, totals, tail)
+            pitch = builder.extract_value(arrays[2].shape, 1)
+            for event in range(3):
+                for row in range(3):
+                    place = builder.add(at, builder.add(builder.mul(pitch, NUMBER(event)), NUMBER(row)))
+                    builder.store(builder.extract_element(totals[row], LANE(event)), builder.gep(out, [place]))
+            return context.get_dummy_value()
+
+        n = types.uint64
+        return types.void(x, n, n, z, n, n, n, n, out, n), generate
+
+    NUMBER, LANE, QUARTER = ir.IntType(64), ir.IntType(32), ir.VectorType(ir.DoubleType(), LANES // 4)
+
+    def _shuffled(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(LANE, len(lanes)), lanes))
+
+    def _splat(builder: Any, value: Any) -> Any:
+        """A number in all lanes."""
+        one = builder.insert_element(ir.Constant(QUARTER, ir.Undefined), value, LANE(0))
+        return _shuffled(builder, one, one, [0] * (LANES // 4))
+
+    def _loop(
+        builder: Any, first: Any, last: Any, step: int, values: list[Any], body: Callable[[Any, list[Any]], list[Any]]
+    ) -> list[Any]:
+        """values <- body(e, values) for e = first, first + step, .. below last."""
+        before, within, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+        builder.cbranch(builder.icmp_unsigned("<", first, last), within, after)
+        builder.position_at_end(within)
+        e, old = builder.phi(NUMBER), [builder.phi(value.type) for value in values]
+        new = body(e, old)
+        following = builder.add(e, NUMBER(step))
+        for phi, begin, then in zip([e, *old], [first, *values], [following, *new], strict=True):
+            phi.add_incoming(begin, before)
+            phi.add_incoming(then, within)
+        builder.cbranch(builder.icmp_unsigned("<", following, last), within, after)
+        builder.position_at_end(after)
+        found = [builder.phi(value.type) for value in values]
+        for phi, begin, then in zip(found, values, new, strict=True):
+            phi.add_incoming(begin, before)
+            phi.add_incoming(then, within)
+        return found
+
+    def _quarter(builder: Any, xs: list[Any], zs: list[Any], at: int, whole: Any) -> list[Any]:
+        """Lanes at .. at + 3 of the sums of all x with all z, those of the first x first."""
+
+        def read(start: Any, e: Any) -> Any:
+            return builder.load(builder.bitcast(builder.gep(start, [e]), QUARTER.as_pointer()), align=8)
+
+        def body(e: Any, old: list[Any]) -> list[Any]:
+            # An instruction that is none: without it two steps would be taken at once, and run out of registers.
+            builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], side_effect=True)
+            rows, new = [read(start, e) for start in zs], []
+            for event, start in enumerate(xs):
+                x = read(start, e)
+                new += [builder.fadd(old[3 * event + n], builder.fmul(x, row)) for n, row in enumerate(rows)]
+            return new
+
+        zeros = ir.Constant(QUARTER, [0.0] * (LANES // 4))
+        return _loop(builder, NUMBER(at), whole, LANES, [zeros] * 9, body)
+
+    def _turn_and_add(builder: Any, sums: list[Any]) -> Any:
+        """(lane 0 + lane 2) + (lane 1 + lane 3) of each of three vectors, in the lanes of one."""
+        a, b, c = sums
+        even, odd = (_shuffled(builder, a, b, lanes) for lanes in ([0, 4, 2, 6], [1, 5, 3, 7]))
+        more, other = (_shuffled(builder, c, c, lanes) for lanes in ([0, 0, 2, 2], [1, 1, 3, 3]))
+        lanes = [
+            _shuffled(builder, *pair, half)
+            for pair in ((even, more), (odd, other))
+            for half in ([0, 1, 4, 5], [2, 3, 6, 7])
+        ]
+        return builder.fadd(builder.fadd(lanes[0], lanes[1]), builder.fadd(lanes[2], lanes[3]))

@@ -263,7 +263,7 @@ def rows_dots(
     for e in range(begin, end):
         space[indices[e]] = values[e]
     for r in range(first, used[ROWS]):
-        product = _overlap(begins, kept, numbers, used, r, space)
+        product = overlap(begins, kept, numbers, used, r, space)
         if product != 0.0:
             for j in range(counts[TASKS]):
                 c[j] += product * C[r, j]
@@ -283,12 +283,12 @@ def _spread(U: LowRank, first: int, last: int, whole: Floats) -> None:
 
 
 @lean
-def _overlap(begins: Ints, kept: Ints, numbers: Floats, used: Ints, r: int, space: Floats) -> float:
+def overlap(begins: Ints, kept: Ints, numbers: Floats, used: Ints, r: int, space: Floats) -> float:
     """The product of row r of X with the row that lies in `space`."""
     product = 0.0
     end = begins[r + 1] if r + 1 < used[ROWS] else used[NUMBERS]
-    for e in range(begins[r], end):
-        product += numbers[e] * space[kept[e]]
+    for e in range(np.uint64(begins[r]), np.uint64(end)):
+        product += numbers[e] * space[np.uint64(kept[e])]
     return product
 
 
@@ -313,7 +313,7 @@ def own_score(U: LowRank, k: int, indices: Ints, values: Floats, begin: int, end
         space[indices[e]] = values[e]
     for r in range(used[ROWS]):
         if C[r, k] != 0.0:
-            s += _overlap(begins, kept, numbers, used, r, space) * C[r, k]
+            s += overlap(begins, kept, numbers, used, r, space) * C[r, k]
     for e in range(begin, end):
         space[indices[e]] = 0.0
     return s

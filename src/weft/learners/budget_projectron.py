@@ -39,6 +39,7 @@ from weft.geometry.active_set import (
     rows_of,
     unit_for,
 )
+from weft.geometry.column_blocks import column_block, event_columns
 from weft.geometry.columns import event_column, workspace
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
@@ -51,11 +52,12 @@ from weft.state import SUPPORT
 
 @kernel
 def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> None:
-    rows, k = rows_of(state), np.empty(state.used[SUPPORT])
-    work = workspace(state, np.zeros(len(state.wide)), len(scores))
-    for i in range(len(scores)):
-        event_column(hyper.kernel, hyper.ties, rows, state.relation, batch, i, work, k)
-        scores[i] = unit_for(hyper, rows.counts, batch.task[i]) * combine(rows, k)
+    rows, block, i = rows_of(state), column_block(hyper.ties, state, len(scores)), 0
+    while i < len(scores):
+        last = event_columns(hyper.kernel, hyper.ties, rows, state.relation, batch, i, block)
+        for j in range(i, last):
+            scores[j] = unit_for(hyper, rows.counts, batch.task[j]) * combine(rows, block.columns[j - i])
+        i = last
 
 
 @kernel

@@ -40,6 +40,7 @@ from weft.geometry.active_set import (
     rows_of,
     unit_for,
 )
+from weft.geometry.column_blocks import column_block, event_columns
 from weft.geometry.columns import event_column, workspace
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
@@ -104,11 +105,12 @@ def _score(hyper: Budget, shares: Shares, relation: Relation, task: int, k: Floa
 
 @kernel
 def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> None:
-    rows, k = rows_of(state), np.empty(state.used[SUPPORT])
-    work = workspace(state, np.zeros(len(state.wide)), len(scores))
-    for i in range(len(scores)):
-        event_column(hyper.kernel, NO_TASKS, rows, state.relation, batch, i, work, k)
-        scores[i] = _score(hyper, _shares_of(state), state.relation, batch.task[i], k)
+    rows, block, i = rows_of(state), column_block(NO_TASKS, state, len(scores)), 0
+    while i < len(scores):
+        last = event_columns(hyper.kernel, NO_TASKS, rows, state.relation, batch, i, block)
+        for j in range(i, last):
+            scores[j] = _score(hyper, _shares_of(state), state.relation, batch.task[j], block.columns[j - i])
+        i = last
 
 
 @kernel

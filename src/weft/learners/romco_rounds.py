@@ -1,8 +1,8 @@
 """The rounds of `romco-nucl` and `romco-logd`, Algorithms 1 and 2 of Yang, Zhao and Gao (2017), and their state.
 
-Up to SMALL tasks all of it is compiled code, on the pieces of U (`geometry.gram_prox`), which Python folds when they
-are full. With more tasks LAPACK does the work, called from Python: on the whole of U where that is cheap for the rows
-that came, else on its pieces. Which it is depends on the round and on the state alone.
+Up to SMALL tasks all of it is compiled code, on the pieces of U (`geometry.gram_prox`). With more tasks LAPACK does the
+work, called from Python: on the whole of U where that is cheap for the rows that came, else on its pieces. Which it is
+depends on the round and on the state alone.
 """
 
 import math
@@ -12,10 +12,11 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, squared_norm
 from weft.geometry import gram_prox
-from weft.geometry.gram_prox import FEATURES, NONZEROS, ROOM, TASKS, LowRank, own_score, row_dots, rows_dots
+from weft.geometry.gram_prox import FEATURES, NONZEROS, ROOM, TASKS, LowRank, own_score
 from weft.geometry.personal import lengthen, personal_score, shorten
 from weft.geometry.proximal import log_values, soft_values
-from weft.geometry.small_prox import add, reach, shrink
+from weft.geometry.small_prox import Desk, add, desk, few_dots, few_rows_dots, fold, reach, shrink
+from weft.geometry.wide import WIDE
 from weft.jit import kernel
 from weft.learner import interpreted
 from weft.state import Plan
@@ -25,10 +26,10 @@ T, NUCLEAR, LENGTHS = range(3)
 """Positions in `scalars`: labelled rounds, the sum of U's singular values, the sum of V's lengths."""
 
 NOTHING = np.zeros((0, 0))
-SMALL = 16
+SMALL = WIDE
 """Up to so many tasks everything happens in compiled code."""
-DONE, FULL, LARGE, NO_ROOM = range(4)
-"""Why it came to an end: no more rounds, X is full, more tasks than that or a row that X can never hold, no room."""
+DONE, LARGE, NO_ROOM = range(3)
+"""Why it came to an end: no more rounds, more tasks than that or a row that X can never hold, no room."""
 WORTH = 1 << 19
 """A row taken into the pieces of U costs about as much as so many numbers of d m^2 in a whole step."""
 
@@ -103,39 +104,20 @@ class Hyper(NamedTuple):
 
 def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
     steps, space = np.empty(len(scores)), np.zeros(len(state.B))  # of its own: several threads may predict at once
-    _look(state.U, state.V, state.lengths, batch, 0, len(scores), space, scores, steps, NOTHING, False)
+    _look(state.U, state.V, state.lengths, batch, 0, len(scores), space, scores, steps, NOTHING, desk())
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     U, t, stop = state.U, start, len(batch.rounds) - 1
     longest = int(np.diff(batch.rounds).max(initial=0))
-    steps, c = np.zeros(longest), np.zeros((longest, SMALL))
-    why = DONE
+    steps, c = np.zeros(longest), np.zeros((longest, WIDE))
     while t < stop:
         t, why = _rounds(
-            hyper,
-            U,
-            state.V,
-            state.lengths,
-            state.scalars,
-            batch,
-            t,
-            scores,
-            trace,
-            state.space,
-            steps,
-            c,
-            why == FULL,
-            SMALL,
+            hyper, U, state.V, state.lengths, state.scalars, batch, t, scores, trace, state.space, steps, c, SMALL
         )
-        if why == FULL:
-            gram_prox.fold(U)
-        elif why == LARGE:
-            if not _round(hyper, state, U, batch, t, scores, trace, steps):
-                break
-            t += 1
-        elif why == NO_ROOM:
+        if why == NO_ROOM or (why == LARGE and not _round(hyper, state, U, batch, t, scores, trace, steps)):
             break
+        t += 1 if why == LARGE else 0
     return t
 
 
@@ -145,7 +127,7 @@ def _round(
     """A round with losses that `_rounds` has looked at and left; False if there is no room for it."""
     lo, hi = int(batch.rounds[t]), int(batch.rounds[t + 1])
     _, active, numbers, features, tasks = _look(
-        U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps, NOTHING, False
+        U, state.V, state.lengths, batch, lo, hi, state.space, scores, steps, NOTHING, desk()
     )
     m = max(int(U.counts[TASKS]), tasks)
     whole = max(int(U.counts[FEATURES]), features) * m * m <= WORTH * (1 + active)
@@ -204,18 +186,17 @@ def _rounds(
     space: Floats,
     steps: Floats,
     c: Floats,
-    folded: bool,
     small: int,
 ) -> tuple[int, int]:
     """Algorithms 1 and 2 from round `start` on, until the end, or a round that Python has to do something for.
 
-    A round for which U was folded keeps the scores that it has: `predict` gives these, to the bit.
+    A round for which U is folded keeps the scores that it has: `predict` gives these, to the bit.
     """
-    rounds, used, counts = batch.rounds, U.used, U.counts
+    rounds, used, counts, working = batch.rounds, U.used, U.counts, desk()
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         labelled, active, numbers, features, tasks = _look(
-            U, V, lengths, batch, lo, hi, space, scores, steps, c, folded and t == start
+            U, V, lengths, batch, lo, hi, space, scores, steps, c, working
         )
         moves = active > 0 or (labelled > 0 and hyper.always_prox)
         if moves:
@@ -226,7 +207,7 @@ def _rounds(
             if rows + active > len(U.C) or count + numbers > len(U.values):
                 return t, NO_ROOM
             if full:
-                return t, FULL
+                fold(U, working)
         _note(hyper, scalars, batch, lo, hi, scores, steps, moves, trace)
         if labelled > 0:
             scalars[T] += 1.0
@@ -239,9 +220,9 @@ def _rounds(
                 if steps[i - lo] != 0.0:
                     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
                     a = step * hyper.eta1 * steps[i - lo]
-                    rows_dots(U, before, batch.indices, batch.values, begin, end, space, c[i - lo])
+                    few_rows_dots(U, before, batch.indices, batch.values, begin, end, space, working, c[i - lo])
                     add(U, batch.task[i], batch.indices, batch.values, begin, end, a, c[i - lo])
-            scalars[NUCLEAR] = shrink(U, hyper.logd, factor * hyper.rho)
+            scalars[NUCLEAR] = shrink(U, hyper.logd, factor * hyper.rho, working)
             scalars[LENGTHS] = _personal(V, lengths, batch, lo, hi, steps, step * hyper.eta2, step * hyper.tau)
     return len(rounds) - 1, DONE
 
@@ -290,7 +271,7 @@ def _look(
     scores: Floats,
     steps: Floats,
     c: Floats,
-    scored: bool,
+    working: Desk,
 ) -> tuple[int, int, int, int, int]:
     """Score a round; steps are y where there is a loss, else 0, and the rows of c are U'x where they are long enough.
 
@@ -301,13 +282,12 @@ def _look(
     task, indices, values = batch.task, batch.indices, batch.values
     for i in range(lo, hi):
         y, begin, end = batch.label[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-        if len(c) and U.counts[TASKS] <= c.shape[1]:
-            row_dots(U, indices, values, begin, end, space, c[i - lo])
+        if len(c) and U.counts[TASKS] <= WIDE:
+            few_dots(U, indices, values, begin, end, space, working, c[i - lo])
             s = c[i - lo, task[i]] if task[i] < U.counts[TASKS] else 0.0
         else:
             s = own_score(U, task[i], indices, values, begin, end, space)
-        if not scored:
-            scores[i] = s + personal_score(V, lengths, task[i], indices, values, begin, end)
+        scores[i] = s + personal_score(V, lengths, task[i], indices, values, begin, end)
         steps[i - lo] = 0.0
         if not np.isnan(y):
             labelled += 1
