@@ -40,7 +40,7 @@ def prepared(data: Known) -> Known:
     """
     if not sparse.issparse(data.X):
         return standardised(data)
-    X: Any = data.X.copy()
+    X: Any = sparse.csr_array(data.X, copy=True)
     X.data = np.sign(X.data) * np.sqrt(np.abs(X.data))
     return unit_rows(replace(data, X=X))
 
