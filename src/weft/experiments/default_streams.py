@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from weft.streams.known import Known, known
-from weft.streams.preparation import binarised, rows_of, sorted_by, standardised, tasks_of, unit_rows
+from weft.streams.preparation import binarised, rows_of, sorted_by, square_roots, standardised, tasks_of, unit_rows
 
 SEED = 12345
 BINARY = (
@@ -40,9 +40,7 @@ def prepared(data: Known) -> Known:
     """
     if not sparse.issparse(data.X):
         return standardised(data)
-    X: Any = sparse.csr_array(data.X, copy=True)
-    X.data = np.sign(X.data) * np.sqrt(np.abs(X.data))
-    return unit_rows(replace(data, X=X))
+    return unit_rows(square_roots(data))
 
 
 def _part(data: Known, rows: int) -> Known:

@@ -27,6 +27,12 @@ def log_counts(data: Known, base: float = math.e) -> Known:
     return replace(data, X=_with_values(data.X, np.log1p(values) / math.log(base)))
 
 
+def square_roots(data: Known) -> Known:
+    """Every value x becomes sign(x) sqrt(|x|): what large counts say beyond small ones, without a unit."""
+    values = data.X.data if _is_sparse(data.X) else data.X
+    return replace(data, X=_with_values(data.X, np.sign(values) * np.sqrt(np.abs(values))))
+
+
 def presence(data: Known) -> Known:
     """Every value that is not zero becomes 1: a word occurs, or it does not."""
     values = data.X.data if _is_sparse(data.X) else data.X
