@@ -43,7 +43,7 @@ FAMILIES = {
 
 NOTES = {
     "adaptive": "Own and shared parts of every weight, kept twice: moved by AdaGrad steps, and by coin betting, which "
-    "has no rate. Two learned weights add the two scores. Rows are scaled as they come. Its options are those of `auto`.",
+    "has no rate. Two learned weights add the two scores. Rows are scaled as they come. Options as for `auto`.",
     "auto": "What `weft.Model()` gives. `adaptive`, a model of the task alone and one of all tasks, added up by four "
     "learned weights; above them, every task mixes {stack, own, pooled} so that it is never more than some nats behind "
     "the best of them. [How it works, its guarantee, its figures](default.md).",

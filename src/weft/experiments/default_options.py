@@ -192,8 +192,8 @@ def _choices(means: dict[tuple[str, str, str], float]) -> list[Choice]:
         effect = f"{mean:+.2f} % on average, {worst:+.2f} % on the worst stream"
         if mean < 0.0 and worst <= MOST_WORSE:
             effect += (
-                f". By the rule it could be on; it is off as long as the gain is below {RESOLVED} %, which orders and sets "
-                "do not resolve, because it costs time"
+                f". By the rule it could be on; it is off as long as the gain is below {RESOLVED} %, which orders and "
+                "sets do not resolve, because it costs time"
             )
         choices.append(Choice(f"{option} by default?", "no" if mean > -RESOLVED else "yes", effect))
     return choices
