@@ -161,7 +161,8 @@ def _choices(found: Found) -> list[Choice]:
             "The corpus.",
             f"{STAND_IN} That a shorter stream may show a claim about the end but not refute it was settled after a "
             "quick run had been seen.",
-            "Curves reach 10,794 and 2,316 documents, not 800,000. It makes two claims about rcv1_2316 “not testable "
+            "Curves reach 10,794 and 1,958 documents (358 of the sample have no low-level topic), not 800,000. "
+            "It makes two claims about rcv1_2316 “not testable "
             "here” that would be “not confirmed”.",
         ),
         Choice(
