@@ -115,8 +115,8 @@ def _nearest(name: str, grids: Grids) -> Table:
             ]
         )
     note = (
-        "Of all letters of the grids, both conditions, both scalings, those that come nearest to the paper's pair of "
-        "figures (|log of the ratio of nSV| + 10 |difference of AUC|): what the paper may have run, not what is best."
+        "Of all letters of the grids, both conditions and both scalings, those that come nearest to the paper's pair "
+        "(|log of the ratio of nSV| + 10 |difference of AUC|): what it may have run, not what is best."
     )
     return Table(f"{TITLES[name]}: nearest to what is printed", ["row", "AUC", "nSV", "as", "letters"], rows, note)
 
