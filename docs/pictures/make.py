@@ -1,6 +1,6 @@
 """Draw the pictures of the documentation from runs of weft: `python docs/pictures/make.py [folder]`.
 
-    learning-curves.svg  the three learners of `weft demo` on its stream, averaged over 20 seeds
+    learning-curves.svg  the four learners of `weft demo` on its stream, averaged over 20 seeds
     separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
     own-and-shared.svg   the models of mt-ogd as a shared part and parts of their own, and how b divides a step
     task-variance.svg    the figures of examples/task_variance.py
@@ -133,11 +133,11 @@ def learning_curves() -> str:
             wrong = (scores >= 0.0) != (stream.y > 0.0)
             everyone[candidate.label].append(_sliding(wrong, np.ones(EVENTS), ends))
             loners[candidate.label].append(_sliding(wrong, alone, ends))
-    colours = {"independent": BLUE, "pooled": ORANGE, "shared loss": GREEN}
+    colours = {"auto": GREEN, "independent": BLUE, "pooled": ORANGE, "shared loss": GREY}
 
     def panel(title: str, curves: dict[str, list[np.ndarray]], top: float) -> Panel:
         lines = [
-            Line(name, colours[name], ends, np.mean(runs, axis=0), name == "shared loss")
+            Line(name, colours[name], ends, np.mean(runs, axis=0), name == "auto")
             for name, runs in curves.items()
         ]
         return Panel(title, "events", lines, top, lambda y: f"{100 * y:.0f}%")

@@ -28,7 +28,7 @@ def test_the_demo_as_json(weft_command):
     data = json.loads(weft_command("demo", *SMALL, "--json", "--model", "d.weft").stdout)
     by_name = {row["learner"]: row for row in data["learners"]}
     assert set(by_name) == {candidate.label for candidate in CANDIDATES}
-    assert by_name["shared loss"]["error"] == weft.load("d.weft").tally.total["error"]
+    assert by_name["auto"]["error"] == weft.load("d.weft").tally.total["error"]
 
 
 def test_the_demo_writes_over_its_own_models_only(weft_command, events):

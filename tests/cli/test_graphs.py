@@ -100,7 +100,7 @@ def test_other_wrong_graphs(weft_command, events, edges, tmp_path):
     assert "there is no file nowhere.csv" in weft_command(*learn, "--graph", "nowhere.csv", code=2).stderr
     (tmp_path / "g.csv").write_bytes(b"\xff\xfe,b\n")
     assert "g.csv is not UTF-8" in weft_command(*learn, "--graph", "g.csv", code=2).stderr
-    assert "pa has no parameter 'graph'" in weft_command(*learn, "--graph", edges, code=2).stderr
+    assert "auto has no parameter 'graph'" in weft_command(*learn, "--graph", edges, code=2).stderr
     both = ("--learner", "mt-ogd", "--graph", edges, "--set", "graph=none")
     assert "graph is set twice" in weft_command(*learn, *both, code=2).stderr
     with_b = ("--learner", "mt-ogd", "--graph", edges, "--set", "b=2")

@@ -10,7 +10,7 @@ from weft.learners.catalogue import LEARNERS, catalogue
 
 @pytest.fixture(autouse=True)
 def model(weft_command, events):
-    weft_command("learn", events, "--model", "m.weft")
+    weft_command("learn", events, "--model", "m.weft", "--learner", "pa")
     return weft.load("m.weft")
 
 
@@ -74,7 +74,7 @@ def test_relations_that_are_similarities(weft_command):
 
 
 def test_pooled_relations(weft_command, events):
-    weft_command("learn", events, "--model", "p.weft", "--set", "pooled=true")
+    weft_command("learn", events, "--model", "p.weft", "--learner", "pa", "--set", "pooled=true")
     assert "pooled: all tasks have the same weights" in weft_command("inspect", "p.weft").stdout
 
 

@@ -60,7 +60,7 @@ def test_as_json_on_request(weft_command, model):
 
 
 def test_nothing_to_show(weft_command, events):
-    weft_command("learn", events, "--model", "pa.weft")
+    weft_command("learn", events, "--model", "pa.weft", "--learner", "pa")
     words = "here are no relations to draw: with pa an event moves its own task's weights only"
     assert f"\nT{words}.\n" in weft_command("inspect", "pa.weft", "--relations").stdout
     found = json.loads(weft_command("inspect", "pa.weft", "--json", "--relations").stdout)["relations"]

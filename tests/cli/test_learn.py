@@ -14,7 +14,7 @@ from weft.model import Model
 
 
 def test_learn_makes_a_model_and_prints_the_table(weft_command, events):
-    result = weft_command("learn", events, "--model", "m.weft", "--set", "C=0.5")
+    result = weft_command("learn", events, "--model", "m.weft", "--learner", "pa", "--set", "C=0.5")
     assert "all 3 tasks" in result.stdout
     assert "[red]" in result.stdout  # a name is not markup
     assert "Learned 60 events" in result.stdout
@@ -46,7 +46,7 @@ def test_json_is_all_there_is_on_standard_output(weft_command, events):
 
 
 def test_settings_are_json_or_text(weft_command, events):
-    options = ["--set", "variant=pa-ii", "--set", "pooled=true", "--tasks", "ann,7"]
+    options = ["--learner", "pa", "--set", "variant=pa-ii", "--set", "pooled=true", "--tasks", "ann,7"]
     weft_command("learn", events, "--model", "m.weft", *options)
     model = weft.load("m.weft")
     assert (model.learner.variant, model.learner.pooled, model.tasks[:2]) == ("pa-ii", True, ["ann", 7])
@@ -223,7 +223,7 @@ def test_a_model_that_was_removed_starts_over(weft_command, events, tmp_path):
 
 
 def test_an_existing_model_keeps_its_learner(weft_command, events):
-    weft_command("learn", events, "--model", "m.weft", "--set", "C=0.5")
+    weft_command("learn", events, "--model", "m.weft", "--learner", "pa", "--set", "C=0.5")
     for options, message in (
         (["--learner", "perceptron"], "m.weft was learned by pa, not perceptron; leave --learner out"),
         (["--set", "C=2"], "m.weft was learned with C=0.5, not 2.0; leave --set C out"),

@@ -31,7 +31,7 @@ class Candidate:
 
 C = 0.3  # the same aggressiveness for all that have one, so that nothing but the sharing differs
 CANDIDATES = (
-    Candidate("auto", "auto", "the default: a model per user, own and shared parts, nothing to tune"),
+    Candidate("auto", "auto", "the default: own and shared parts, nothing to tune"),
     Candidate("independent", "pa", "a model per user, learned from the user's own answers alone", {"C": C}),
     Candidate("pooled", "pa", "one model for all, as if the users were one person", {"C": C, "pooled": True}),
     Candidate(

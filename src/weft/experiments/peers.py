@@ -69,6 +69,7 @@ def sklearn(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
     """scikit-learn: SGDClassifier (log-loss) or SGDRegressor with partial_fit for every task."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others
     models: dict[int, Any] = {}
     p = np.full(len(y), 0.5 if binary else 0.0)
     for i in range(len(y)):
