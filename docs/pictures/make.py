@@ -137,7 +137,7 @@ def learning_curves() -> str:
 
     def panel(title: str, curves: dict[str, list[np.ndarray]], top: float) -> Panel:
         lines = [
-            Line(name, colours[name], ends, np.mean(runs, axis=0), name == "auto")
+            Line(name, colours[name], ends, np.mean(runs, axis=0), name == "shared loss")
             for name, runs in curves.items()
         ]
         return Panel(title, "events", lines, top, lambda y: f"{100 * y:.0f}%")

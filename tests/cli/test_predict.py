@@ -58,7 +58,8 @@ def test_csv_without_a_label_column_and_svmlight(weft_command, model, tmp_path):
 
 def test_regression_has_no_label(weft_command):
     stdin = '{"task": "a", "x": {"f": 1}, "y": 2.5}\n'
-    weft_command("learn", "-", "--model", "r.weft", "--set", "loss=square", stdin=stdin)
+    options = ["--learner", "pa", "--set", "loss=epsilon-insensitive"]
+    weft_command("learn", "-", "--model", "r.weft", *options, stdin=stdin)
     result = weft_command("predict", "-", "--model", "r.weft", stdin=stdin)
     assert result.stdout.splitlines()[0] == "task,score"
     assert "mean deviation 1.5000 over 1 labelled events" in result.stderr

@@ -295,7 +295,12 @@ def test_every_experiment_is_told_about():
     """With all its claims; the figures are those of a whole run, which tests do not repeat."""
     text = read("docs/reproduction.md")
     assert "cells are missing" not in text
+    text, _, rest = text.partition("\n## Not run whole yet\n")
+    waiting = re.findall(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+", rest)
+    assert set(waiting) <= set(shelf.names())
     for name in shelf.names():
+        if name in waiting:
+            continue
         section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
         experiment = shelf.experiment(name)
         assert experiment.paper in section
