@@ -45,8 +45,8 @@ def sections(folder: Path) -> list[Section]:
 def page(folder: Path) -> str:
     """The whole file."""
     everything = sections(folder)
-    whole = [section for section in everything if section.done == section.total]
-    waiting = [section.experiment.name for section in everything if section.done < section.total]
+    whole = [section for section in everything if section.finished == section.cells]
+    waiting = [section.experiment.name for section in everything if section.finished < section.cells]
     return HEAD + markdown.render(whole) + (WAITING.format(names=", ".join(waiting)) if waiting else "")
 
 
