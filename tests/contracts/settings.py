@@ -236,7 +236,7 @@ class Setting:
     @property
     def keeps_whole_numbers(self) -> bool:
         """Are there slots, places or counts in the state? Whole tables of weights need none."""
-        return self.name not in ("coml", "cw-col", "adaptive", "auto")
+        return self.name not in ("adaptive", "auto")
 
     @property
     def relates(self) -> bool:

@@ -55,11 +55,17 @@ def test_the_parts_of_a_score(name):
 
 
 @pytest.mark.parametrize("name", LETTERS)
-def test_there_are_no_relations(name):
-    model = weft.Model(name)
-    model.learn_one({"a": 1.0}, 1, "ann")
-    with pytest.raises(ValueError, match=rf"{name} relates every task to one global model.*outliers"):
-        model.relations()
+def test_relations_are_cosines_between_the_models(name):
+    rng = np.random.default_rng(4)
+    model = weft.Model(name, tasks=["silent"])
+    X, task = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
+    model.learn(weft.Stream(X, np.sign(X[:, 0] + 0.3 * rng.normal(size=60)), task))
+    W, found = model.weights(), model.relations()
+    for i in range(1, 4):
+        for j in range(1, 4):
+            cosine = W[i] @ W[j] / np.linalg.norm(W[i]) / np.linalg.norm(W[j])
+            assert found[i, j] == pytest.approx(cosine, abs=1e-12)
+    assert found[0].tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_a_new_task_takes_the_global_model_in_with_its_first_step():

@@ -141,8 +141,8 @@ class _Default:
 
     def relations(self, state: Parts, tasks: int) -> Array:
         raise ValueError(
-            f"{self.name} relates every task to a shared part, and no task to another; model.borrowing() says how much "
-            "each borrows"
+            f"{self.name} relates every task to a shared part, and no task to another; model.explain says how much "
+            "of a score is shared, and model.borrowing() of auto how much each task relies on the others"
         )
 
     def explain(self, state: Parts, slot: int, tasks: int, indices: Ints) -> Shares:

@@ -34,6 +34,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single, squared_norm
 from weft.geometry.losses import HINGE
+from weft.geometry.similarity import cosines
 from weft.geometry.tables import margin, table_margin, table_scores
 from weft.jit import Handle, kernel
 from weft.learner import Kernels, Shares, Target
@@ -64,6 +65,7 @@ class _Collaborative:
 
     name: ClassVar[str]
     tables: ClassVar[int]
+    similarities: ClassVar[bool] = True
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
 
@@ -79,10 +81,8 @@ class _Collaborative:
         return found
 
     def relations(self, state: Any, tasks: int) -> Array:
-        raise ValueError(
-            f"{self.name} relates every task to one global model, and no task to another; model.outliers() says how "
-            "far each is from it"
-        )
+        """Cosines between the tasks' models; tasks are tied to the global model only, see `outliers`."""
+        return cosines(state.u[:tasks])
 
     def outliers(self, state: Any, tasks: int, features: int) -> Floats:
         """How far every personal model is from the global one."""

@@ -38,6 +38,7 @@ from weft.geometry.gram_prox import FLOOR
 from weft.geometry.losses import HINGE
 from weft.geometry.personal import vectors
 from weft.geometry.proximal import CONVEX
+from weft.geometry.similarity import cosines
 from weft.learner import Kernels, Shares, Target
 from weft.learners.parameters import Bytes, Choice, Flag, Real, check, parameter
 from weft.learners.romco_rounds import KERNELS, PLAN, SCHEDULES, Hyper, Parts
@@ -123,12 +124,7 @@ class _Romco:
 
     def relations(self, state: Parts, tasks: int) -> Array:
         """Cosines between the columns of the low-rank part; 0 where a column is 0, and 1 on the diagonal."""
-        U = gram_prox.matrix(state.U)[:, :tasks]
-        lengths = np.sqrt(np.square(U).sum(axis=0))
-        U = U / np.where(lengths > 0.0, lengths, 1.0)
-        found = np.clip(U.T @ U, -1.0, 1.0)
-        np.fill_diagonal(found, 1.0)
-        return found
+        return cosines(gram_prox.matrix(state.U)[:, :tasks].T)
 
     def outliers(self, state: Parts, tasks: int, features: int) -> Floats:
         """The lengths of the personal parts."""
