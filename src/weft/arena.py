@@ -39,6 +39,9 @@ FLOOR = 128
 HORIZON = 1 << 20
 """Room is made for as many coming non-zeros at a time, or for as many as there are pairs."""
 
+LINE = 64
+"""Bytes of a cache line."""
+
 _NOWHERE = 8  # keys that stay 0
 _ENDLESS = 1 << 60
 
@@ -64,6 +67,14 @@ def region_size(count: int) -> int:
 def slots_of(pairs: Pairs) -> int:
     """How long an array over pairs is."""
     return len(pairs.keys) // 4 * 3
+
+
+def zeros(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """Zeros that begin with a cache line, so that rows of 64 bytes are one each (NumPy begins anywhere)."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE // 8, kind)  # of 8 bytes each
+    first = -room.ctypes.data % LINE // 8
+    return room[first : first + size].reshape(shape)
 
 
 def hashed(keys: Ints, tasks: int, pooled: bool = False) -> tuple[Pairs, Ints]:
@@ -119,7 +130,7 @@ def listing(pairs: Pairs) -> tuple[Ints, Ints]:
 
 def carry(array: NDArray[Any], pairs: Pairs, moves: Moves) -> NDArray[Any]:
     """An array over `pairs` after `moves`: the same one if there is room in it, else a new one."""
-    target = array if moves.pairs is pairs else np.zeros((slots_of(moves.pairs), *array.shape[1:]), array.dtype)
+    target = array if moves.pairs is pairs else zeros((slots_of(moves.pairs), *array.shape[1:]), array.dtype)
     bits = [a.reshape(len(a), math.prod(a.shape[1:])).view(np.int64) for a in (array, target)]
     _carry(bits[0], bits[1], moves.sources, moves.targets, moves.counts)
     return target

@@ -44,6 +44,7 @@ class Plan:
     )  # whole numbers -> axis or number, the most
     scratch: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)  # working space: grows, is not saved
     most: Mapping[str, int] = field(default_factory=dict)  # axis -> the most it can need
+    padded: Mapping[str, int] = field(default_factory=dict)  # array -> its last axis in memory; zeros are not saved
     check: Callable[[Mapping[str, Array]], None] | None = None  # what else a file's arrays must satisfy
 
 
@@ -66,11 +67,17 @@ def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
         if "pair" in axes:
             continue
         array = getattr(state, name)
-        shape = [_size(have, axis, plan, sizes) for have, axis in zip(array.shape, axes, strict=True)]
+        shape = [_size(have, axis, plan, sizes) for have, axis in zip(array.shape, _widened(plan, name), strict=True)]
         if list(array.shape) != shape:
-            grown[name] = np.zeros(shape, array.dtype)
+            grown[name] = arena.zeros(tuple(shape), array.dtype)
             grown[name][tuple(slice(0, have) for have in array.shape)] = array
     return _replaced(state, grown) if grown else state
+
+
+def _widened(plan: Plan, name: str) -> tuple[str | int, ...]:
+    """The axes of an array in memory."""
+    axes = plan.axes.get(name) or plan.scratch[name]
+    return (*axes[:-1], plan.padded[name]) if name in plan.padded else axes
 
 
 def _size(have: int, axis: str | int, plan: Plan, sizes: Sizes) -> int:
@@ -116,13 +123,27 @@ def live(state: Any, plan: Plan, tasks: int, features: int) -> dict[str, Array]:
     if hasattr(state, "pairs"):
         keys, arrays = _live_pairs(state, plan, tasks, features)
         out["pairs"] = np.stack(index.unpack(keys), axis=1)
-        out |= arrays
+        out |= {name: _narrow(array, plan, name) for name, array in arrays.items()}
     sizes = _live_sizes(state, tasks, features)
     for name, axes in plan.axes.items():
         if "pair" not in axes:
             array = getattr(state, name)
             out[name] = array[tuple(slice(0, sizes[a] if isinstance(a, str) else a) for a in axes)].copy()
     return out
+
+
+def _narrow(array: Array, plan: Plan, name: str) -> Array:
+    """An array over pairs without padding."""
+    return np.ascontiguousarray(array[:, : plan.axes[name][-1]]) if name in plan.padded else array
+
+
+def _wide(array: Array, plan: Plan, name: str) -> Array:
+    """The same with it."""
+    if name not in plan.padded:
+        return array
+    found = np.zeros((*array.shape[:-1], plan.padded[name]), array.dtype)
+    found[..., : array.shape[-1]] = array
+    return found
 
 
 def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, features: int) -> State:
@@ -218,7 +239,7 @@ def _hashed(tasks: int, keys: Ints, arrays: Mapping[str, Array]) -> dict[str, An
     found, slots = arena.hashed(keys, tasks)
     grown: dict[str, Any] = {"pairs": found}
     for name, array in arrays.items():
-        grown[name] = np.zeros((arena.slots_of(found), *array.shape[1:]), array.dtype)
+        grown[name] = arena.zeros((arena.slots_of(found), *array.shape[1:]), array.dtype)
         grown[name][slots] = array
     return grown
 
@@ -248,7 +269,7 @@ def _reserve_dense(state: Any, plan: Plan, tasks: int, features: int) -> dict[st
     )
     grown: dict[str, Any] = {"pairs": index.dense(room[1], 1) if plan.task_major else index.dense(1, room[0])}
     for name, array in _pair_arrays(state, plan).items():
-        grown[name] = np.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+        grown[name] = arena.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
         _table(grown[name], room, plan)[: have[0], : have[1]] = _table(array, have, plan)
     return grown
 
@@ -286,9 +307,9 @@ def _restore_pairs(blank: Any, plan: Plan, arrays: Mapping[str, Array], tasks: i
     grown = _reserve_pairs(blank, plan, Sizes(tasks + 1, max(features, 1)))
     found: Pairs = grown.get("pairs", blank.pairs)
     if found.layout[HASHED]:
-        return _hashed(tasks + 1, keys, {name: arrays[name] for name in _pair_arrays(blank, plan)})
+        return _hashed(tasks + 1, keys, {name: _wide(arrays[name], plan, name) for name in _pair_arrays(blank, plan)})
     task, feature = index.unpack(keys)
     slots = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
     for name in _pair_arrays(blank, plan):
-        grown[name][slots] = arrays[name]
+        grown[name][slots] = _wide(arrays[name], plan, name)
     return grown

@@ -15,8 +15,11 @@ O(its non-zeros) although dense features count in every row.
 
 import math
 
+import numpy as np
+
 from weft.batch import Floats, Ints
 from weft.jit import inner, lean
+from weft.lanes import WIDTH, added_up, four_at, four_columns, put_four, roots, signed, smaller, spread
 
 CNT, S1, S2 = range(3)
 """Columns of a feature's statistics: number, sum and sum of squares of its non-zero values."""
@@ -52,36 +55,50 @@ def scale_row(
     end: int,
     found: Ints,
     z: Floats,
+    part: Floats,
 ) -> int:
     """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
 
-    `dense` lists the dense features. Returns how many there are. A feature that there is no room for yet, because
-    nothing was learned about it, counts in the row's length and is left out.
+    `dense` lists the dense features. Returns how many there are. Features that there is no room for yet, because
+    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn.
     """
-    rows, q, members, count = totals[EVENTS] + 1.0, 0.0, 0, 0
+    rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
-    for e in range(begin, end):
-        j, x = indices[e], values[e]
-        known = j < len(features)
-        seen, s1, s2 = 1.0, x, x * x
-        if known:
-            seen, s1, s2 = features[j, CNT] + seen, features[j, S1] + s1, features[j, S2] + s2
-        if seen >= least:
-            members += 1
-            if not known:
+    width = np.uint64(features.shape[1])
+    for e in range(begin, end, WIDTH):
+        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
+            a, b = np.uint64(indices[e]), np.uint64(indices[e + 1])
+            c, d = np.uint64(indices[e + 2]), np.uint64(indices[e + 3])
+            if max(max(features[a, CNT], features[b, CNT]), max(features[c, CNT], features[d, CNT])) + 1.0 < least:
+                seen, _, s2, _ = four_columns(features, a * width, b * width, c * width, d * width)
+                x = four_at(values, np.uint64(e))
+                squares = x * x
+                sizes = smaller(roots(squares / (s2 + squares) * (seen + spread(1.0))), spread(ZMAX * ZMAX))
+                q += sizes
+                put_four(z, np.uint64(count), signed(roots(sizes), x))
+                for n in range(WIDTH):
+                    found[count + n] = indices[e + n]
+                count += WIDTH
                 continue
-            mean = s1 / rows
-            variance = s2 / rows - mean * mean
-            if variance > CONSTANT * s2 / rows:
-                found[count], z[count] = j, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+        for n in range(WIDTH):
+            part[n] = 0.0
+        for n in range(min(WIDTH, end - e)):
+            j, x = indices[e + n], values[e + n]
+            seen, s1, s2 = 1.0, x, x * x
+            if j < len(features):
+                seen, s1, s2 = features[j, CNT] + seen, features[j, S1] + s1, features[j, S2] + s2
+            if seen >= least:
+                members += 1
+                mean = s1 / rows
+                variance = s2 / rows - mean * mean
+                if variance > CONSTANT * s2 / rows:
+                    found[count], z[count] = j, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+                    count += 1
+            else:
+                part[n] = min(math.sqrt(x * x / s2 * seen), ZMAX * ZMAX)
+                found[count], z[count] = j, math.copysign(math.sqrt(part[n]), x)
                 count += 1
-        else:
-            size = math.sqrt(min(abs(x) / math.sqrt(s2 / seen), ZMAX * ZMAX))
-            q += size * size
-            if not known:
-                continue
-            found[count], z[count] = j, math.copysign(size, x)
-            count += 1
+        q += four_at(part, np.uint64(0))
     for d in range(n_dense):
         j = dense[d]
         if features[j, CNT] < least or _is_in(indices, begin, end, j):
@@ -92,10 +109,11 @@ def scale_row(
         if variance > CONSTANT * features[j, S2] / rows:
             found[count], z[count] = j, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
             count += 1
-    q += members
-    if q > 0.0:
-        for e in range(count):
-            z[e] /= math.sqrt(q)
+    length = added_up(q) + members
+    if length > 0.0:
+        factor = 1.0 / math.sqrt(length)
+        for n in range(count):
+            z[n] *= factor
     return count
 
 
@@ -152,7 +170,7 @@ def count_row(
         dense[n_dense] = 0
     for e in range(begin, end):
         j = indices[e]
-        if place[j] == 0 and features[j, CNT] >= least:
+        if features[j, CNT] >= least and place[j] == 0:
             dense[n_dense] = j
             n_dense += 1
             place[j] = n_dense

@@ -107,7 +107,7 @@ class _Default:
         return Kernels(predict, learn, predict_one, learn_one)
 
     def init(self, tasks: Sequence[Any] = ()) -> Parts:
-        return blank(self.auto, self.second_order)
+        return blank(self.second_order)
 
     # --- what was learned ---
 

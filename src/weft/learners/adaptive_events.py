@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row, set_single
-from weft.geometry.experts import EPS, TH, G, R, bet, descend, settle
+from weft.geometry.experts import EPS, TH, G, R, bet, descended, settled
 from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
 from weft.geometry.newton import SEATS, SPREAD, hand_out_seats, newton_step, seat_row, seated_score
 from weft.geometry.row_scaling import CNT, EVENTS, HALF, NONZEROS, count_row, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
 from weft.instructions import prefetch
-from weft.jit import Handle, inner, kernel, lean
+from weft.jit import Handle, core, inner, kernel, lean
+from weft.lanes import WIDTH, Four, added_up, four_at, four_columns, put_columns, put_four, spread
 from weft.pairs import (
     AHEAD,
     BASE,
@@ -37,6 +38,9 @@ STATISTICS = 3
 GRADIENT, BETTING, OTHER = 0, 2, 6
 """First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
 of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
+
+OWN_WIDTH, SHARED_WIDTH = 8, 12
+"""Columns in memory."""
 
 EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
 """Further columns of a task's row: see `harmless`."""
@@ -95,7 +99,10 @@ class Parts(NamedTuple):
 
 
 def plan(auto: bool, second: bool) -> Plan:
-    """`adaptive` has no own and no pooled expert; the second-order one is an option."""
+    """`adaptive` has no own and no pooled expert; the second-order one is an option.
+
+    In memory a row has the same width with either: a pair's is a cache line, and whole vectors can be read.
+    """
     width, seats = 8 if auto else 6, SEATS if second else 0
     return Plan(
         axes={
@@ -118,6 +125,7 @@ def plan(auto: bool, second: bool) -> Plan:
         names={"dense": "feature"},
         counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
         check=_check,
+        padded={"own": OWN_WIDTH, "own_bias": OWN_WIDTH, "features": SHARED_WIDTH, "bias": SHARED_WIDTH},
     )
 
 
@@ -138,10 +146,10 @@ def _check(arrays: Mapping[str, Array]) -> None:
         raise ValueError("the state's seats are not handed out one by one")
 
 
-def blank(auto: bool, second: bool) -> Parts:
+def blank(second: bool) -> Parts:
     """Nothing is learned; `auto` begins as `adaptive`."""
-    width, seats, ints = 8 if auto else 6, SEATS if second else 0, np.zeros(0, np.int64)
-    parts, shared = np.zeros((0, width)), np.zeros((0, STATISTICS + width))
+    seats, ints = SEATS if second else 0, np.zeros(0, np.int64)
+    parts, shared = np.zeros((0, OWN_WIDTH)), np.zeros((0, SHARED_WIDTH))
     matrix = np.zeros((seats, seats))
     matrix[:1, :1] = SPREAD
     return Parts(
@@ -149,7 +157,7 @@ def blank(auto: bool, second: bool) -> Parts:
         own=parts,
         own_bias=parts.copy(),
         features=shared,
-        bias=np.zeros((1, STATISTICS + width)),
+        bias=np.zeros((1, SHARED_WIDTH)),
         dense=ints,
         place=ints.copy(),
         n_dense=np.zeros(1, np.int64),
@@ -172,11 +180,14 @@ class Space(NamedTuple):
     z: Floats
     own_bets: Floats
     shared_bets: Floats
+    own_rest: Floats  # copies of the last rows, which do not fill a vector, and of the bias
+    shared_rest: Floats
     x: Floats  # the row at its seats, and the matrix times that
     px: Floats
     e: Floats  # scores of the experts
     c: Floats  # the same, clipped
     f: Floats  # stack, own, pooled
+    g: Floats  # what they predict
     w: Floats  # their weights
     l: Floats  # likelihoods, or half squares, of these and of the mixture
 
@@ -186,15 +197,17 @@ def space_for(state: Parts, batch: Batch) -> Space:
     """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
     longest, totals = longest_row(batch), state.totals
     mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
-    most = longest + int(max(longest, mean) / HALF) + 2
+    most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
     ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((5, EXPERTS))
+    small = np.zeros((6, EXPERTS))
     return Space(
         ints[0],
         ints[1],
         floats[0],
         floats[1],
         floats[2],
+        np.zeros((WIDTH, OWN_WIDTH)),
+        np.zeros((WIDTH, SHARED_WIDTH)),
         seats[0],
         seats[1],
         small[0],
@@ -202,6 +215,7 @@ def space_for(state: Parts, batch: Batch) -> Space:
         small[2],
         small[3],
         small[4],
+        small[5],
     )
 
 
@@ -237,69 +251,152 @@ def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
         find_row(keys, table, state.own, k, found, 0, count, slots)
     else:
         for a in range(count):
-            slots[a] = k * layout[TASK_STRIDE] + found[a]
+            slots[a] = k * layout[TASK_STRIDE] + found[a] if found[a] < len(state.features) else -1
+
+
+@inner
+def _copy_rows(parts: Floats, known: int, rows: Ints, names: Ints, begin: int, end: int, rest: Floats) -> None:
+    """Copy some rows to `rest`; zeros for a pair that was never opened, or a feature that is not known yet."""
+    for n in range(end - begin):
+        row = rows[begin + n]
+        for c in range(parts.shape[1]):
+            rest[n, c] = parts[row, c] if row >= 0 and names[begin + n] < known else 0.0
+
+
+@inner
+def _copy_bias(bias: Floats, row: int, at: int, rest: Floats) -> None:
+    """The bias behind the last rows, and zeros behind it."""
+    for n in range(at, WIDTH):
+        for c in range(bias.shape[1]):
+            rest[n, c] = bias[row, c] if n == at else 0.0
+
+
+@core
+def _starts(parts: Floats, rows: Ints, n: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Where four rows begin, counted flat; a pair that was never opened reads the first slot, which no task has."""
+    width = np.uint64(parts.shape[1])
+    return (
+        np.uint64(max(rows[n], 0)) * width,
+        np.uint64(max(rows[n + 1], 0)) * width,
+        np.uint64(max(rows[n + 2], 0)) * width,
+        np.uint64(max(rows[n + 3], 0)) * width,
+    )
+
+
+@core
+def _scored(
+    parts: Floats,
+    at: int,
+    starts: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
+    z: Four,
+    a: Four,
+    bets: Floats,
+    n: int,
+    sums: tuple[Four, Four, Four],
+) -> tuple[Four, Four, Four]:
+    """Scores of the gradient, the betting and the other expert, with four rows of parts added, from column `at` on."""
+    first = np.uint64(at)
+    i, j, k, m = starts[0] + first, starts[1] + first, starts[2] + first, starts[3] + first
+    half = np.uint64(WIDTH)
+    w, _, th, g = four_columns(parts, i, j, k, m)
+    largest, won, other, _ = four_columns(parts, i + half, j + half, k + half, m + half)
+    b = bet(th, g, largest, won, a)
+    put_four(bets, np.uint64(n), b)
+    return sums[0] + w * z, sums[1] + b * z, sums[2] + other * z
+
+
+@core
+def _in_rest(parts: Floats) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Where the rows of copies begin."""
+    width = np.uint64(parts.shape[1])
+    return np.uint64(0), width, np.uint64(2) * width, np.uint64(3) * width
+
+
+@lean
+def _score(state: Parts, k: int, count: int, space: Space) -> None:
+    """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones."""
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
+    own, features, e = state.own, state.features, space.e
+    known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
+    z[count] = 1.0
+    for n in range(count + 1, whole + WIDTH):
+        z[n] = 0.0
+    last, usual = four_at(z, np.uint64(whole)), True
+    for n in range(count):
+        usual = usual and found[n] < known
+    sums = (none, none, none)
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        if usual:
+            sums = _scored(features, STATISTICS, _starts(features, found, n), value, a, shared_bets, n, sums)
+        else:
+            _copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
+            sums = _scored(shared_rest, STATISTICS, _in_rest(shared_rest), value, a, shared_bets, n, sums)
+    _copy_rows(features, known, found, found, whole, count, shared_rest)
+    _copy_bias(state.bias, 0, count - whole, shared_rest)
+    sums = _scored(shared_rest, STATISTICS, _in_rest(shared_rest), last, a, shared_bets, whole, sums)
+    e[3] = added_up(sums[2])
+    sums = (sums[0], sums[1], none)
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        if usual:
+            sums = _scored(own, 0, _starts(own, slots, n), value, a, own_bets, n, sums)
+        else:
+            _copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
+            sums = _scored(own_rest, 0, _in_rest(own_rest), value, a, own_bets, n, sums)
+    _copy_rows(own, known, slots, found, whole, count, own_rest)
+    _copy_bias(state.own_bias, k, count - whole, own_rest)
+    sums = _scored(own_rest, 0, _in_rest(own_rest), last, a, own_bets, whole, sums)
+    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
 
 
 @lean
 def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
     """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
-    found, slots, z, own_bets, shared_bets, x, _, e, c, f, w, _ = space
-    own, own_bias, features, bias, stack = state.own, state.own_bias, state.features, state.bias, state.stack
-    if len(features) > FAR and i + AHEAD < len(batch.task):
+    found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
+    features, stack = state.features, state.stack
+    if state.own.size + features.size > FAR and i + AHEAD < len(batch.task):
         _ask(state, batch, i + AHEAD)
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     count = scale_row(
-        state.totals, features, state.dense, state.n_dense[0], batch.indices, batch.values, begin, end, found, z
+        state.totals,
+        features,
+        state.dense,
+        state.n_dense[0],
+        batch.indices,
+        batch.values,
+        begin,
+        end,
+        found,
+        z,
+        space.own_bets,
     )
     _find(state, k, count, found, slots)
-    a = state.totals[WEIGHT]
-    gradient, betting, other = bias[0, STATISTICS + GRADIENT], bet(bias, 0, STATISTICS + BETTING, a), 0.0
-    shared_bets[count] = betting
-    for n in range(count):
-        j, value = np.uint64(found[n]), z[n]
-        shared_bets[n] = bet(features, j, STATISTICS + BETTING, a)
-        gradient += features[j, STATISTICS + GRADIENT] * value
-        betting += shared_bets[n] * value
-        if hyper.auto:
-            other += features[j, STATISTICS + OTHER] * value
-    e[3] = other + bias[0, STATISTICS + OTHER] if hyper.auto else 0.0
-    own_bets[count], other = bet(own_bias, k, BETTING, a), 0.0
-    gradient += own_bias[k, GRADIENT]
-    betting += own_bets[count]
-    for n in range(count):
-        own_bets[n] = 0.0
-        if slots[n] >= 0:
-            slot, value = np.uint64(slots[n]), z[n]
-            own_bets[n] = bet(own, slot, BETTING, a)
-            gradient += own[slot, GRADIENT] * value
-            betting += own_bets[n] * value
-            if hyper.auto:
-                other += own[slot, OTHER] * value
-    e[2] = other + own_bias[k, OTHER] if hyper.auto else 0.0
-    e[0], e[1], e[4] = gradient, betting, 0.0
+    _score(state, k, count, space)
     if hyper.second:
-        seat_row(state.seat, state.n_seats[0], found, z, count, x)
-        e[4] = seated_score(state.seated, state.n_seats[0], x)
+        seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
+        e[4] = seated_score(state.seated, state.n_seats[0], space.x)
     s = 0.0
     for m in range(EXPERTS):
         c[m] = min(max(e[m], -SMAX), SMAX)
         s += stack[V, m] * c[m]
-    return count, s, _predicted(hyper, state, k, s, c, f, w)
+    return count, s, _predicted(hyper, state, k, s, space)
 
 
 @lean
-def _predicted(hyper: Hyper, state: Parts, k: int, s: float, c: Floats, f: Floats, w: Floats) -> float:
+def _predicted(hyper: Hyper, state: Parts, k: int, s: float, space: Space) -> float:
     """The stack's prediction, or that of the mixture of stack, own and pooled model."""
     low, high = state.labels[ULO], state.labels[UHI]
+    c, f, g, w = space.c, space.f, space.g, space.w
     f[0], f[1], f[2] = s, c[2], c[3]
-    if not hyper.auto:
-        return min(max(s, low), high) if hyper.square else sigma(s)
-    mixture(state.tasks, k, hyper.square, w)
     p = 0.0
-    for m in range(3):
+    if hyper.auto:
+        mixture(state.tasks, k, hyper.square, w)
+    for m in range(3 if hyper.auto else 1):
         if hyper.square:
             f[m] = min(max(f[m], low), high)
-        p += w[m] * (f[m] if hyper.square else sigma(f[m]))
+        g[m] = f[m] if hyper.square else sigma(f[m])
+        p += (w[m] if hyper.auto else 1.0) * g[m]
     return p
 
 
@@ -318,11 +415,9 @@ def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
 @lean
 def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) -> None:
     """The layer that does no harm; `tasks[k, 0]` counts the event already."""
-    f, w, l = space.f, space.w, space.l
+    g, w, l = space.g, space.w, space.l
     for m in range(4):
-        guess = p
-        if m < 3:
-            guess = f[m] if hyper.square else sigma(f[m])
+        guess = g[m] if m < 3 else p
         if hyper.square:
             l[m] = 0.5 * (guess - u) * (guess - u)
         else:
@@ -346,39 +441,90 @@ def _note(hyper: Hyper, u: float, p: float, s: float, space: Space, trace: Float
             trace[i, m] = -math.log(guess if u > 0.5 else 1.0 - guess)
 
 
+class Errors(NamedTuple):
+    """Errors of the experts, the rate, and what the sums of an event weigh, in all lanes."""
+
+    by_steps: Four
+    by_bets: Four
+    other: Four
+    eps: Four
+    eta: Four
+    a: Four
+
+
+@core
+def _moved(
+    parts: Floats,
+    at: int,
+    starts: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
+    z: Four,
+    b: Four,
+    errors: Errors,
+    auto: bool,
+) -> None:
+    """Four rows of parts learn, from column `at` on."""
+    first = np.uint64(at)
+    i, j, k, m = starts[0] + first, starts[1] + first, starts[2] + first, starts[3] + first
+    half = np.uint64(WIDTH)
+    w, squares, th, g = four_columns(parts, i, j, k, m)
+    largest, won, other, others = four_columns(parts, i + half, j + half, k + half, m + half)
+    w, squares = descended(w, squares, errors.by_steps * z, errors.eps, errors.eta)
+    th, g, largest, won = settled(th, g, largest, won, errors.by_bets * z, b, errors.a)
+    if auto:
+        other, others = descended(other, others, errors.other * z, errors.eps, errors.eta)
+    put_columns(parts, i, j, k, m, (w, squares, th, g))
+    put_columns(parts, i + half, j + half, k + half, m + half, (largest, won, other, others))
+
+
+@inner
+def _paste_rows(parts: Floats, first: int, rows: Ints, begin: int, end: int, rest: Floats) -> None:
+    """Rows that were copied come back, from column `first` on."""
+    for n in range(end - begin):
+        for c in range(first, parts.shape[1]):
+            parts[rows[begin + n], c] = rest[n, c]
+
+
+@inner
+def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
+    """Of expert m; that of log-odds is not clipped where these enter the stack."""
+    if hyper.square:
+        return float(space.c[m] - u)
+    if hyper.auto and (m == 2 or m == 3) and space.e[m] == space.c[m]:
+        return float(space.g[m - 1] - u)
+    return sigma(space.e[m]) - u
+
+
 @lean
 def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, space: Space) -> None:
     """Every expert learns from its own error."""
-    found, slots, z, own_bets, shared_bets, x, px, e, c, _, _, _ = space
-    own, own_bias, features, bias = state.own, state.own_bias, state.features, state.bias
-    a = state.totals[WEIGHT]
-    heavier, eta = math.sqrt(a), hyper.eta
-    eps, own_eps = a * EPS, a * (EPS + hyper.prior)
-    # An expert's error; that of log-odds is not clipped where these enter the stack.
-    by_steps = heavier * (c[0] - u if hyper.square else sigma(e[0]) - u)
-    by_bets = c[1] - u if hyper.square else sigma(e[1]) - u
-    alone = heavier * (c[2] - u if hyper.square else sigma(e[2]) - u)
-    together = heavier * (c[3] - u if hyper.square else sigma(e[3]) - u)
-    for n in range(count):
-        slot, j, value = np.uint64(slots[n]), np.uint64(found[n]), z[n]
-        descend(own, slot, GRADIENT, by_steps * value, own_eps, eta)
-        descend(features, j, STATISTICS + GRADIENT, by_steps * value, eps, eta)
-        settle(own, slot, BETTING, by_bets * value, own_bets[n], a)
-        settle(features, j, STATISTICS + BETTING, by_bets * value, shared_bets[n], a)
-        if hyper.auto:
-            descend(own, slot, OTHER, alone * value, own_eps, eta)
-            descend(features, j, STATISTICS + OTHER, together * value, eps, eta)
-    descend(own_bias, k, GRADIENT, by_steps, own_eps, eta)
-    descend(bias, 0, STATISTICS + GRADIENT, by_steps, eps, eta)
-    settle(own_bias, k, BETTING, by_bets, own_bets[count], a)
-    settle(bias, 0, STATISTICS + BETTING, by_bets, shared_bets[count], a)
-    if hyper.auto:
-        descend(own_bias, k, OTHER, alone, own_eps, eta)
-        descend(bias, 0, STATISTICS + OTHER, together, eps, eta)
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
+    own, own_bias, features, bias, auto = state.own, state.own_bias, state.features, state.bias, hyper.auto
+    a, whole = state.totals[WEIGHT], count // WIDTH * WIDTH
+    heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
+    by_steps = spread(heavier * _expert_error(hyper, space, 0, u))
+    by_bets = spread(_expert_error(hyper, space, 1, u))
+    alone = spread(heavier * _expert_error(hyper, space, 2, u))
+    together = spread(heavier * _expert_error(hyper, space, 3, u))
+    apart = Errors(by_steps, by_bets, alone, spread(a * (EPS + hyper.prior)), eta, weight)
+    shared = Errors(by_steps, by_bets, together, spread(a * EPS), eta, weight)
+    for n in range(0, whole, WIDTH):
+        at = np.uint64(n)
+        value = four_at(z, at)
+        _moved(own, 0, _starts(own, slots, n), value, four_at(own_bets, at), apart, auto)
+        _moved(features, STATISTICS, _starts(features, found, n), value, four_at(shared_bets, at), shared, auto)
+    at = np.uint64(whole)
+    value = four_at(z, at)
+    _moved(own_rest, 0, _in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
+    _moved(shared_rest, STATISTICS, _in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
+    _paste_rows(own, 0, slots, whole, count, own_rest)
+    _paste_rows(features, STATISTICS, found, whole, count, shared_rest)
+    for c in range(OWN_WIDTH):
+        own_bias[k, c] = own_rest[count - whole, c]
+        bias[0, STATISTICS + c] = shared_rest[count - whole, STATISTICS + c]
     if hyper.second:
-        guess = c[4] if hyper.square else sigma(e[4])
+        guess = space.c[4] if hyper.square else sigma(space.e[4])
         r = 1.0 if hyper.square else guess * (1.0 - guess)
-        newton_step(state.matrix, state.seated, state.n_seats[0], x, px, u - guess, r)
+        newton_step(state.matrix, state.seated, state.n_seats[0], space.x, space.px, u - guess, r)
 
 
 @lean
@@ -416,7 +562,7 @@ def _learn_example(
     if hyper.auto:
         _heed(hyper, state, k, u, p, space)
     if ready:
-        _stack(state, space.c, s - u if hyper.square else sigma(s) - u)
+        _stack(state, space.c, s - u if hyper.square else space.g[0] - u)
         _move(hyper, state, k, count, u, space)
     if hyper.second:
         state.n_seats[0] = hand_out_seats(
@@ -430,29 +576,26 @@ def _learn_example(
     if hyper.growth > 1.0:
         totals[WEIGHT] *= hyper.growth
         if totals[WEIGHT] > HEAVY:
-            _lighten(hyper, state)
+            _lighten(state)
 
 
 @lean
-def _lighten(hyper: Hyper, state: Parts) -> None:
+def _lighten(state: Parts) -> None:
     """Divide all sums by HEAVY."""
     state.totals[WEIGHT] /= HEAVY
-    _divide(state.own, hyper.auto)
-    _divide(state.own_bias, hyper.auto)
-    _divide(state.features, hyper.auto)
-    _divide(state.bias, hyper.auto)
+    _divide(state.own, 0)
+    _divide(state.own_bias, 0)
+    _divide(state.features, STATISTICS)
+    _divide(state.bias, STATISTICS)
     for m in range(EXPERTS):
         state.stack[H, m] /= HEAVY
 
 
 @inner
-def _divide(parts: Floats, auto: bool) -> None:
-    first = parts.shape[1] - (OTHER + 2 if auto else OTHER)  # behind the statistics
+def _divide(parts: Floats, first: int) -> None:
     for row in range(len(parts)):
-        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R):
+        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R, OTHER + 1):
             parts[row, first + column] /= HEAVY
-        if auto:
-            parts[row, first + OTHER + 1] /= HEAVY
 
 
 @lean
@@ -476,7 +619,8 @@ def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]
     """The first example as experts see it: its features and scaled values, and the stack's score."""
     space = space_for(state, batch)
     count, s, _ = view(hyper, state, batch, batch.rounds[0], space)
-    return space.found[:count].copy(), space.z[:count].copy(), s
+    known = space.found[:count] < len(state.features)
+    return space.found[:count][known], space.z[:count][known], s
 
 
 @kernel
