@@ -22,6 +22,10 @@ if PLAIN:
         """The same number in all lanes."""
         return np.full(WIDTH, number, np.float64)
 
+    def four_of(a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Four numbers."""
+        return np.array([a, b, c, d])
+
     def four_at(array: Any, at: Any) -> Any:
         """Four numbers of an array, counted flat."""
         return array.reshape(-1)[int(at) : int(at) + WIDTH].copy()
@@ -138,6 +142,18 @@ else:
             return builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), order)
 
         return Four(types.float64), generate
+
+    @intrinsic
+    def four_of(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Four numbers."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            four = ir.Constant(_LANES, ir.Undefined)
+            for n, number in enumerate(arguments):
+                four = builder.insert_element(four, number, _PLACE(n))
+            return four
+
+        return Four(*[types.float64] * WIDTH), generate
 
     @intrinsic
     def four_at(_: Any, array: Any, at: Any) -> Any:

@@ -19,10 +19,11 @@ import numpy as np
 
 from weft.batch import Floats, Ints
 from weft.jit import inner, lean
-from weft.lanes import WIDTH, added_up, four_at, four_columns, put_four, roots, signed, smaller, spread
+from weft.lanes import WIDTH, added_up, four_at, four_columns, four_of, put_four, roots, signed, smaller, spread
 
 CNT, S1, S2 = range(3)
-"""Columns of a feature's statistics: number, sum and sum of squares of its non-zero values."""
+"""Columns of a feature's statistics: number, sum and sum of squares of its non-zero values. In memory there is a
+fourth, which is 0."""
 
 EVENTS, NONZEROS, KNOWN = range(3)
 """Positions in the totals: rows, their non-zeros, and features that have occurred."""
@@ -46,7 +47,7 @@ def least_density(totals: Floats, nonzeros: int) -> float:
 @lean
 def scale_row(
     totals: Floats,
-    features: Floats,
+    statistics: Floats,
     dense: Ints,
     n_dense: int,
     indices: Ints,
@@ -64,13 +65,13 @@ def scale_row(
     """
     rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
-    width = np.uint64(features.shape[1])
+    width = np.uint64(statistics.shape[1])
     for e in range(begin, end, WIDTH):
-        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
+        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
             a, b = np.uint64(indices[e]), np.uint64(indices[e + 1])
             c, d = np.uint64(indices[e + 2]), np.uint64(indices[e + 3])
-            if max(max(features[a, CNT], features[b, CNT]), max(features[c, CNT], features[d, CNT])) + 1.0 < least:
-                seen, _, s2, _ = four_columns(features, a * width, b * width, c * width, d * width)
+            if max(max(statistics[a, CNT], statistics[b, CNT]), max(statistics[c, CNT], statistics[d, CNT])) + 1.0 < least:
+                seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
                 x = four_at(values, np.uint64(e))
                 squares = x * x
                 sizes = smaller(roots(squares / (s2 + squares) * (seen + spread(1.0))), spread(ZMAX * ZMAX))
@@ -85,8 +86,8 @@ def scale_row(
         for n in range(min(WIDTH, end - e)):
             j, x = indices[e + n], values[e + n]
             seen, s1, s2 = 1.0, x, x * x
-            if j < len(features):
-                seen, s1, s2 = features[j, CNT] + seen, features[j, S1] + s1, features[j, S2] + s2
+            if j < len(statistics):
+                seen, s1, s2 = statistics[j, CNT] + seen, statistics[j, S1] + s1, statistics[j, S2] + s2
             if seen >= least:
                 members += 1
                 mean = s1 / rows
@@ -101,12 +102,12 @@ def scale_row(
         q += four_at(part, np.uint64(0))
     for d in range(n_dense):
         j = dense[d]
-        if features[j, CNT] < least or _is_in(indices, begin, end, j):
+        if statistics[j, CNT] < least or _is_in(indices, begin, end, j):
             continue
         members += 1
-        mean = features[j, S1] / rows
-        variance = features[j, S2] / rows - mean * mean
-        if variance > CONSTANT * features[j, S2] / rows:
+        mean = statistics[j, S1] / rows
+        variance = statistics[j, S2] / rows - mean * mean
+        if variance > CONSTANT * statistics[j, S2] / rows:
             found[count], z[count] = j, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
             count += 1
     length = added_up(q) + members
@@ -133,7 +134,7 @@ def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
 @lean
 def count_row(
     totals: Floats,
-    features: Floats,
+    statistics: Floats,
     dense: Ints,
     place: Ints,
     n_dense: int,
@@ -150,17 +151,17 @@ def count_row(
     least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
     totals[EVENTS] += 1.0
     totals[NONZEROS] += end - begin
+    width, first = np.uint64(statistics.shape[1]), 0
     for e in range(begin, end):
-        j, x = indices[e], values[e]
-        if features[j, CNT] == 0.0:
-            totals[KNOWN] += 1.0
-        features[j, CNT] += 1.0
-        features[j, S1] += x
-        features[j, S2] += x * x
+        j, x = np.uint64(indices[e]), values[e]
+        if statistics[j, CNT] == 0.0:
+            first += 1
+        put_four(statistics, j * width, four_at(statistics, j * width) + four_of(1.0, x, x * x, 0.0))
+    totals[KNOWN] += first
     d = 0
     while d < n_dense:
         j = dense[d]
-        if features[j, CNT] >= least:
+        if statistics[j, CNT] >= least:
             d += 1
             continue
         n_dense -= 1
@@ -169,9 +170,9 @@ def count_row(
             place[dense[d]] = d + 1
         dense[n_dense] = 0
     for e in range(begin, end):
-        j = indices[e]
-        if features[j, CNT] >= least and place[j] == 0:
-            dense[n_dense] = j
+        j = np.uint64(indices[e])
+        if statistics[j, CNT] >= least and place[j] == 0:
+            dense[n_dense] = indices[e]
             n_dense += 1
             place[j] = n_dense
     return n_dense

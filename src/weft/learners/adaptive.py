@@ -37,7 +37,6 @@ from weft.learners.adaptive_events import (
     EVENTS_OF_TASK,
     GRADIENT,
     OTHER,
-    STATISTICS,
     WEIGHT,
     Hyper,
     Parts,
@@ -113,7 +112,7 @@ class _Default:
 
     def _shared(self, state: Parts, features: Any) -> Floats:
         """The stack's shared weights of some features."""
-        found = self._stacked(state, state.features[features, STATISTICS:])
+        found = self._stacked(state, state.features[features])
         if self.second_order:
             seats = state.seat[features]
             found += np.where(seats > 0, state.stack[V, 4] * state.seated[seats], 0.0)
@@ -168,7 +167,7 @@ class _Default:
         features, values, s = look(self.hyper, state, batch)
         slot = int(batch.task[0])
         own = self._own(state, state.own_bias[slot : slot + 1])
-        shared = self._stacked(state, state.bias[:, STATISTICS:])
+        shared = self._stacked(state, state.bias)
         if self.second_order:
             shared += state.stack[V, 4] * state.seated[0]
         return features, values, float(own[0]), float(shared[0]), float(s)

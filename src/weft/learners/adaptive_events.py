@@ -33,13 +33,11 @@ from weft.pairs import (
 )
 from weft.state import Array, Plan
 
-STATISTICS = 3
-"""Columns of a feature before its shared parts: see `row_scaling`."""
 GRADIENT, BETTING, OTHER = 0, 2, 6
 """First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
 of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
 
-OWN_WIDTH, SHARED_WIDTH = 8, 12
+PART_WIDTH, STATISTICS_WIDTH = 8, 4
 """Columns in memory."""
 
 EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
@@ -68,13 +66,17 @@ class Hyper(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Own parts of (task, feature) pairs and of every task's bias, shared parts of features and of the bias."""
+    """Own parts of (task, feature) pairs and of every task's bias, shared parts of features and of the bias.
+
+    `statistics` of features are those of `row_scaling`.
+    """
 
     pairs: Pairs
     own: Floats
     own_bias: Floats
     features: Floats
     bias: Floats
+    statistics: Floats
     dense: Ints
     place: Ints
     n_dense: Ints
@@ -108,8 +110,9 @@ def plan(auto: bool, second: bool) -> Plan:
         axes={
             "own": ("pair", width),
             "own_bias": ("task", width),
-            "features": ("feature", STATISTICS + width),
-            "bias": (1, STATISTICS + width),
+            "features": ("feature", width),
+            "bias": (1, width),
+            "statistics": ("feature", 3),
             "dense": ("feature",),
             "place": ("feature",),
             "n_dense": (1,),
@@ -125,7 +128,10 @@ def plan(auto: bool, second: bool) -> Plan:
         names={"dense": "feature"},
         counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
         check=_check,
-        padded={"own": OWN_WIDTH, "own_bias": OWN_WIDTH, "features": SHARED_WIDTH, "bias": SHARED_WIDTH},
+        padded={
+            **dict.fromkeys(("own", "own_bias", "features", "bias"), PART_WIDTH),
+            "statistics": STATISTICS_WIDTH,
+        },
     )
 
 
@@ -136,7 +142,7 @@ def _check(arrays: Mapping[str, Array]) -> None:
     listed[dense[:n]] = np.arange(1, n + 1)
     if not np.array_equal(listed, place) or np.any(dense[n:]):
         raise ValueError("the state's list of dense features does not fit their places")
-    seen, totals = arrays["features"][:, CNT], arrays["totals"]
+    seen, totals = arrays["statistics"][:, CNT], arrays["totals"]
     if not (np.all(seen >= 0.0) and seen.sum() == totals[NONZEROS] and np.all(seen <= totals[EVENTS])):
         raise ValueError("the state's features have not occurred as often as its totals say")
     if np.any(seen[dense[:n]] < HALF * totals[EVENTS]):
@@ -149,15 +155,16 @@ def _check(arrays: Mapping[str, Array]) -> None:
 def blank(second: bool) -> Parts:
     """Nothing is learned; `auto` begins as `adaptive`."""
     seats, ints = SEATS if second else 0, np.zeros(0, np.int64)
-    parts, shared = np.zeros((0, OWN_WIDTH)), np.zeros((0, SHARED_WIDTH))
+    parts = np.zeros((0, PART_WIDTH))
     matrix = np.zeros((seats, seats))
     matrix[:1, :1] = SPREAD
     return Parts(
         pairs=dense(0, 1),
         own=parts,
         own_bias=parts.copy(),
-        features=shared,
-        bias=np.zeros((1, SHARED_WIDTH)),
+        features=parts.copy(),
+        bias=np.zeros((1, PART_WIDTH)),
+        statistics=np.zeros((0, STATISTICS_WIDTH)),
         dense=ints,
         place=ints.copy(),
         n_dense=np.zeros(1, np.int64),
@@ -206,8 +213,8 @@ def space_for(state: Parts, batch: Batch) -> Space:
         floats[0],
         floats[1],
         floats[2],
-        np.zeros((WIDTH, OWN_WIDTH)),
-        np.zeros((WIDTH, SHARED_WIDTH)),
+        np.zeros((WIDTH, PART_WIDTH)),
+        np.zeros((WIDTH, PART_WIDTH)),
         seats[0],
         seats[1],
         small[0],
@@ -227,20 +234,20 @@ def sigma(q: float) -> float:
 @lean
 def _ask(state: Parts, batch: Batch, i: int) -> None:
     """Ask memory for what example i will need soon: its features, and the keys or the numbers of its pairs."""
-    pairs, own, features = state.pairs, state.own, state.features
+    pairs, own, features, statistics = state.pairs, state.own, state.features, state.statistics
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    k, width, last = batch.task[i], own.shape[1], features.shape[1] - 1
+    k, last = batch.task[i], len(features) - 1
     for e in range(begin, end):
-        at = min(batch.indices[e], len(features) - 1) * features.shape[1]
-        prefetch(features, at)
-        prefetch(features, at + last)
+        j = min(batch.indices[e], last)
+        prefetch(statistics, j * STATISTICS_WIDTH)
+        prefetch(features, j * PART_WIDTH)
     if pairs.layout[HASHED]:
         base, size = np.uint64(pairs.table[k, BASE]), np.uint64(pairs.table[k, SIZE])
         for e in range(begin, end):
             prefetch(pairs.keys, base + first_place(batch.indices[e], size))
     else:
         for e in range(begin, end):
-            prefetch(own, (k * pairs.layout[TASK_STRIDE] + min(batch.indices[e], len(features) - 1)) * width)
+            prefetch(own, (k * pairs.layout[TASK_STRIDE] + min(batch.indices[e], last)) * PART_WIDTH)
 
 
 @lean
@@ -286,7 +293,6 @@ def _starts(parts: Floats, rows: Ints, n: int) -> tuple[np.uint64, np.uint64, np
 @core
 def _scored(
     parts: Floats,
-    at: int,
     starts: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
     z: Four,
     a: Four,
@@ -294,10 +300,8 @@ def _scored(
     n: int,
     sums: tuple[Four, Four, Four],
 ) -> tuple[Four, Four, Four]:
-    """Scores of the gradient, the betting and the other expert, with four rows of parts added, from column `at` on."""
-    first = np.uint64(at)
-    i, j, k, m = starts[0] + first, starts[1] + first, starts[2] + first, starts[3] + first
-    half = np.uint64(WIDTH)
+    """Scores of the gradient, the betting and the other expert, with four rows of parts added."""
+    (i, j, k, m), half = starts, np.uint64(WIDTH)
     w, _, th, g = four_columns(parts, i, j, k, m)
     largest, won, other, _ = four_columns(parts, i + half, j + half, k + half, m + half)
     b = bet(th, g, largest, won, a)
@@ -328,25 +332,25 @@ def _score(state: Parts, k: int, count: int, space: Space) -> None:
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = _scored(features, STATISTICS, _starts(features, found, n), value, a, shared_bets, n, sums)
+            sums = _scored(features, _starts(features, found, n), value, a, shared_bets, n, sums)
         else:
             _copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums = _scored(shared_rest, STATISTICS, _in_rest(shared_rest), value, a, shared_bets, n, sums)
+            sums = _scored(shared_rest, _in_rest(shared_rest), value, a, shared_bets, n, sums)
     _copy_rows(features, known, found, found, whole, count, shared_rest)
     _copy_bias(state.bias, 0, count - whole, shared_rest)
-    sums = _scored(shared_rest, STATISTICS, _in_rest(shared_rest), last, a, shared_bets, whole, sums)
+    sums = _scored(shared_rest, _in_rest(shared_rest), last, a, shared_bets, whole, sums)
     e[3] = added_up(sums[2])
     sums = (sums[0], sums[1], none)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = _scored(own, 0, _starts(own, slots, n), value, a, own_bets, n, sums)
+            sums = _scored(own, _starts(own, slots, n), value, a, own_bets, n, sums)
         else:
             _copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums = _scored(own_rest, 0, _in_rest(own_rest), value, a, own_bets, n, sums)
+            sums = _scored(own_rest, _in_rest(own_rest), value, a, own_bets, n, sums)
     _copy_rows(own, known, slots, found, whole, count, own_rest)
     _copy_bias(state.own_bias, k, count - whole, own_rest)
-    sums = _scored(own_rest, 0, _in_rest(own_rest), last, a, own_bets, whole, sums)
+    sums = _scored(own_rest, _in_rest(own_rest), last, a, own_bets, whole, sums)
     e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
 
 
@@ -360,7 +364,7 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     count = scale_row(
         state.totals,
-        features,
+        state.statistics,
         state.dense,
         state.n_dense[0],
         batch.indices,
@@ -455,17 +459,14 @@ class Errors(NamedTuple):
 @core
 def _moved(
     parts: Floats,
-    at: int,
     starts: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
     z: Four,
     b: Four,
     errors: Errors,
     auto: bool,
 ) -> None:
-    """Four rows of parts learn, from column `at` on."""
-    first = np.uint64(at)
-    i, j, k, m = starts[0] + first, starts[1] + first, starts[2] + first, starts[3] + first
-    half = np.uint64(WIDTH)
+    """Four rows of parts learn."""
+    (i, j, k, m), half = starts, np.uint64(WIDTH)
     w, squares, th, g = four_columns(parts, i, j, k, m)
     largest, won, other, others = four_columns(parts, i + half, j + half, k + half, m + half)
     w, squares = descended(w, squares, errors.by_steps * z, errors.eps, errors.eta)
@@ -477,10 +478,10 @@ def _moved(
 
 
 @inner
-def _paste_rows(parts: Floats, first: int, rows: Ints, begin: int, end: int, rest: Floats) -> None:
-    """Rows that were copied come back, from column `first` on."""
+def _paste_rows(parts: Floats, rows: Ints, begin: int, end: int, rest: Floats) -> None:
+    """Rows that were copied come back."""
     for n in range(end - begin):
-        for c in range(first, parts.shape[1]):
+        for c in range(parts.shape[1]):
             parts[rows[begin + n], c] = rest[n, c]
 
 
@@ -510,17 +511,17 @@ def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, space: Space
     for n in range(0, whole, WIDTH):
         at = np.uint64(n)
         value = four_at(z, at)
-        _moved(own, 0, _starts(own, slots, n), value, four_at(own_bets, at), apart, auto)
-        _moved(features, STATISTICS, _starts(features, found, n), value, four_at(shared_bets, at), shared, auto)
+        _moved(own, _starts(own, slots, n), value, four_at(own_bets, at), apart, auto)
+        _moved(features, _starts(features, found, n), value, four_at(shared_bets, at), shared, auto)
     at = np.uint64(whole)
     value = four_at(z, at)
-    _moved(own_rest, 0, _in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
-    _moved(shared_rest, STATISTICS, _in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
-    _paste_rows(own, 0, slots, whole, count, own_rest)
-    _paste_rows(features, STATISTICS, found, whole, count, shared_rest)
-    for c in range(OWN_WIDTH):
+    _moved(own_rest, _in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
+    _moved(shared_rest, _in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
+    _paste_rows(own, slots, whole, count, own_rest)
+    _paste_rows(features, found, whole, count, shared_rest)
+    for c in range(PART_WIDTH):
         own_bias[k, c] = own_rest[count - whole, c]
-        bias[0, STATISTICS + c] = shared_rest[count - whole, STATISTICS + c]
+        bias[0, c] = shared_rest[count - whole, c]
     if hyper.second:
         guess = space.c[4] if hyper.square else sigma(space.e[4])
         r = 1.0 if hyper.square else guess * (1.0 - guess)
@@ -556,7 +557,7 @@ def _learn_example(
     if layout[HASHED]:
         open_row(layout, keys, table, k, space.found, 0, count, space.slots)
     n_dense[0] = count_row(
-        totals, state.features, state.dense, state.place, n_dense[0], batch.indices, batch.values, begin, end
+        totals, state.statistics, state.dense, state.place, n_dense[0], batch.indices, batch.values, begin, end
     )
     tasks[k, EVENTS_OF_TASK] += 1.0
     if hyper.auto:
@@ -583,19 +584,19 @@ def _learn_example(
 def _lighten(state: Parts) -> None:
     """Divide all sums by HEAVY."""
     state.totals[WEIGHT] /= HEAVY
-    _divide(state.own, 0)
-    _divide(state.own_bias, 0)
-    _divide(state.features, STATISTICS)
-    _divide(state.bias, STATISTICS)
+    _divide(state.own)
+    _divide(state.own_bias)
+    _divide(state.features)
+    _divide(state.bias)
     for m in range(EXPERTS):
         state.stack[H, m] /= HEAVY
 
 
 @inner
-def _divide(parts: Floats, first: int) -> None:
+def _divide(parts: Floats) -> None:
     for row in range(len(parts)):
         for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R, OTHER + 1):
-            parts[row, first + column] /= HEAVY
+            parts[row, column] /= HEAVY
 
 
 @lean
