@@ -128,6 +128,21 @@ def listing(pairs: Pairs) -> tuple[Ints, Ints]:
     return keys[order], slots[order]
 
 
+def fills(batch: Batch, tasks: int, features: int) -> bool:
+    """Does a batch show at least half of all pairs of tasks and features?"""
+    rows, table = batch.row, tasks * features
+    if 2 * int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) < table:
+        return False
+    return _shown(batch, features, (table + 1) // 2, np.zeros(table // 64 + 1, np.uint64))
+
+
+def places(pairs: Pairs) -> tuple[Ints, Ints, Ints]:
+    """Task, feature and slot of all pairs, in any order."""
+    keys, slots = np.empty(pairs.layout[USED], np.int64), np.empty(pairs.layout[USED], np.int64)
+    _list(pairs, keys, slots)
+    return *unpack(keys), slots
+
+
 def carry(array: NDArray[Any], pairs: Pairs, moves: Moves) -> NDArray[Any]:
     """An array over `pairs` after `moves`: the same one if there is room in it, else a new one."""
     target = array if moves.pairs is pairs else zeros((slots_of(moves.pairs), *array.shape[1:]), array.dtype)
@@ -193,6 +208,21 @@ def _horizon(batch: Batch, done: int, most: int) -> int:
         if need > most:
             return int(batch.rounds[t + 1])
     return int(batch.rounds[len(batch.rounds) - 1])
+
+
+@kernel
+def _shown(batch: Batch, features: int, enough: int, seen: Keys) -> bool:
+    """Whether a batch shows so many pairs; `seen` has a bit for each that there can be."""
+    for i in range(len(batch.task)):
+        for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
+            at = np.uint64(batch.task[i] * features + batch.indices[e])
+            word, bit = at >> np.uint64(6), np.uint64(1) << (at & np.uint64(63))
+            if seen[word] & bit == 0:
+                seen[word] |= bit
+                enough -= 1
+        if enough <= 0:
+            return True
+    return False
 
 
 @kernel

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from weft import arena
 from weft import pairs as index
 from weft.batch import Batch, Ints
-from weft.pairs import HASHED, TASK_STRIDE, Pairs
+from weft.pairs import HASHED, TASK_STRIDE, USED, Pairs
 
 Array = NDArray[Any]
 State = TypeVar("State", bound=tuple[Any, ...])
@@ -89,16 +89,28 @@ def _size(have: int, axis: str | int, plan: Plan, sizes: Sizes) -> int:
     return have if have >= want else min(max(want, 2 * have), most)
 
 
-def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool) -> State:
-    """The same state with room for the hashed pairs that the next rounds of a batch may open."""
+def reserve_pairs(
+    state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool, tasks: int = 0
+) -> State:
+    """The same state with room for the hashed pairs that the next rounds of a batch may open.
+
+    They become a table when half of the pairs of `tasks` and features come with a batch, or are there when all have to
+    be copied anyway: what that costs is no more than what was learned.
+    """
     named: Any = state
     if not hasattr(state, "pairs") or not named.pairs.layout[HASHED] or done + 1 >= len(batch.rounds):
         return state
     named.pairs.layout[TASK_STRIDE] = 0 if pooled else 1
+    shape = (tasks + 1, _feature_room(state, plan, features))
+    large = shape[0] * shape[1] * _numbers(state, plan) >= index.FULL_LIMIT and tasks > 0 and not pooled
+    if large and done == 0 and arena.fills(batch, *shape):
+        return _replaced(state, _tabulated(state, plan, shape))
     extra, features = named.further(batch, done) if hasattr(named, "further") else (0, features)
     moves = arena.make_room(named.pairs, batch, done, features, extra)
     if moves is None:
         return state
+    if large and moves.pairs is not named.pairs and 2 * int(named.pairs.layout[USED]) >= shape[0] * shape[1]:
+        return _replaced(state, _tabulated(state, plan, shape))
     grown = {name: arena.carry(array, named.pairs, moves) for name, array in _pair_arrays(state, plan).items()}
     return state if moves.pairs is named.pairs else _replaced(state, grown | {"pairs": moves.pairs})
 
@@ -224,14 +236,38 @@ def _pair_arrays(state: Any, plan: Plan) -> dict[str, Array]:
 def _reserve_pairs(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
     is_hashed = bool(state.pairs.layout[HASHED])
     tasks, features = sizes.task - 1, sizes.feature
-    numbers = sum(math.prod(array.shape[1:]) for array in _pair_arrays(state, plan).values())
-    if not is_hashed and (plan.always_dense or tasks * features * numbers <= index.DENSE_LIMIT):
-        return _reserve_dense(state, plan, sizes.task, features)
+    if not is_hashed:
+        have, small = _dense_shape(state, plan), tasks * features * _numbers(state, plan) <= index.DENSE_LIMIT
+        if plan.always_dense or small or (have[0] >= sizes.task and have[1] >= features):
+            return _reserve_dense(state, plan, sizes.task, features)
     if is_hashed:
         found = arena.for_tasks(state.pairs, sizes.task)
         return {} if found is state.pairs else {"pairs": found}
     # The table has become too large: keep the pairs that hold something.
     return _hashed(sizes.task, *_live_pairs(state, plan, *_dense_shape(state, plan)))
+
+
+def _numbers(state: Any, plan: Plan) -> int:
+    """How many there are for a pair."""
+    return sum(math.prod(array.shape[1:]) for array in _pair_arrays(state, plan).values())
+
+
+def _feature_room(state: Any, plan: Plan, features: int) -> int:
+    """How many features the arrays of a state have room for."""
+    rooms = [getattr(state, name).shape[axes.index("feature")] for name, axes in plan.axes.items() if "feature" in axes]
+    return max(features, *rooms) if rooms else features
+
+
+def _tabulated(state: Any, plan: Plan, room: tuple[int, int]) -> dict[str, Any]:
+    """Hashed pairs as a table of so many tasks and features."""
+    task, feature, slots = arena.places(state.pairs)
+    found = index.dense(room[1], 1) if plan.task_major else index.dense(1, room[0])
+    target = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
+    grown: dict[str, Any] = {"pairs": found}
+    for name, array in _pair_arrays(state, plan).items():
+        grown[name] = arena.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+        grown[name][target] = array[slots]
+    return grown
 
 
 def _hashed(tasks: int, keys: Ints, arrays: Mapping[str, Array]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from weft.instructions import prefetch
 from weft.jit import Handle, core, inner, kernel, lean
 from weft.lanes import WIDTH, Four, added_up, four_at, four_columns, put_columns, put_four, spread
 from weft.pairs import (
-    AHEAD,
     BASE,
     COUNT,
     FAR,
@@ -29,7 +28,9 @@ from weft.pairs import (
     first_place,
     first_slot,
     has_room,
+    number_of,
     open_row,
+    place,
 )
 from weft.state import Array, Plan
 
@@ -51,6 +52,9 @@ V, H = 0, 1
 """Rows of the stack: its weights, and their sums of squares, for the gradient, betting, own, pooled and second-order
 expert. One that a learner does not have predicts 0, and keeps its weight."""
 EXPERTS = 5
+
+AHEAD = 2
+"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
 
 HEAVY = 2.0**500
 """When an event weighs as much, all sums are divided by it."""
@@ -231,23 +235,37 @@ def sigma(q: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
 
 
-@lean
-def _ask(state: Parts, batch: Batch, i: int) -> None:
-    """Ask memory for what example i will need soon: its features, and the keys or the numbers of its pairs."""
-    pairs, own, features, statistics = state.pairs, state.own, state.features, state.statistics
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    k, last = batch.task[i], len(features) - 1
+@inner
+def _ask_shared(state: Parts, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for features that will be needed soon."""
+    last = len(state.features) - 1
     for e in range(begin, end):
-        j = min(batch.indices[e], last)
-        prefetch(statistics, j * STATISTICS_WIDTH)
-        prefetch(features, j * PART_WIDTH)
-    if pairs.layout[HASHED]:
-        base, size = np.uint64(pairs.table[k, BASE]), np.uint64(pairs.table[k, SIZE])
+        j = min(indices[e], last)
+        prefetch(state.statistics, j * STATISTICS_WIDTH)
+        prefetch(state.features, j * PART_WIDTH)
+
+
+@inner
+def _ask_keys(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for the keys of hashed pairs of task k."""
+    keys, table = state.pairs.keys, state.pairs.table
+    base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
+    for e in range(begin, end):
+        prefetch(keys, base + first_place(indices[e], size))
+
+
+@inner
+def _ask_own(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for pairs of task k."""
+    layout, keys, table = state.pairs
+    if layout[HASHED]:
+        base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
         for e in range(begin, end):
-            prefetch(pairs.keys, base + first_place(batch.indices[e], size))
+            prefetch(state.own, max(start + number_of(keys[place(keys, base, size, indices[e])]) - 1, 0) * PART_WIDTH)
     else:
+        last = len(state.features) - 1
         for e in range(begin, end):
-            prefetch(own, (k * pairs.layout[TASK_STRIDE] + min(batch.indices[e], last)) * PART_WIDTH)
+            prefetch(state.own, (k * layout[TASK_STRIDE] + min(indices[e], last)) * PART_WIDTH)
 
 
 @lean
@@ -317,10 +335,21 @@ def _in_rest(parts: Floats) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 
 @lean
-def _score(state: Parts, k: int, count: int, space: Space) -> None:
-    """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones."""
+def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None:
+    """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
+
+    Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
+    """
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
-    own, features, e = state.own, state.features, space.e
+    own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
+    far, hashed = state.own.size + features.size > FAR, state.pairs.layout[HASHED]
+    next_row, next_end, then_row, then_end, next_task, then_task = 0, 0, 0, 0, 0, 0
+    if far and i + AHEAD < len(batch.task):
+        then_row, then_end = batch.indptr[batch.row[i + AHEAD]], batch.indptr[batch.row[i + AHEAD] + 1]
+        then_task = batch.task[i + AHEAD]
+    if far and i + 1 < len(batch.task):
+        next_row, next_end = batch.indptr[batch.row[i + 1]], batch.indptr[batch.row[i + 1] + 1]
+        next_task = batch.task[i + 1]
     known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
@@ -336,6 +365,14 @@ def _score(state: Parts, k: int, count: int, space: Space) -> None:
         else:
             _copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
             sums = _scored(shared_rest, _in_rest(shared_rest), value, a, shared_bets, n, sums)
+        until = min(then_row + WIDTH, then_end)
+        _ask_shared(state, indices, then_row, until)
+        if hashed:
+            _ask_keys(state, then_task, indices, then_row, until)
+        then_row = until
+    _ask_shared(state, indices, then_row, then_end)
+    if hashed:
+        _ask_keys(state, then_task, indices, then_row, then_end)
     _copy_rows(features, known, found, found, whole, count, shared_rest)
     _copy_bias(state.bias, 0, count - whole, shared_rest)
     sums = _scored(shared_rest, _in_rest(shared_rest), last, a, shared_bets, whole, sums)
@@ -348,6 +385,10 @@ def _score(state: Parts, k: int, count: int, space: Space) -> None:
         else:
             _copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
             sums = _scored(own_rest, _in_rest(own_rest), value, a, own_bets, n, sums)
+        until = min(next_row + WIDTH, next_end)
+        _ask_own(state, next_task, indices, next_row, until)
+        next_row = until
+    _ask_own(state, next_task, indices, next_row, next_end)
     _copy_rows(own, known, slots, found, whole, count, own_rest)
     _copy_bias(state.own_bias, k, count - whole, own_rest)
     sums = _scored(own_rest, _in_rest(own_rest), last, a, own_bets, whole, sums)
@@ -359,8 +400,6 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
     """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
     found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
     features, stack = state.features, state.stack
-    if state.own.size + features.size > FAR and i + AHEAD < len(batch.task):
-        _ask(state, batch, i + AHEAD)
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     count = scale_row(
         state.totals,
@@ -376,7 +415,7 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
         space.own_bets,
     )
     _find(state, k, count, found, slots)
-    _score(state, k, count, space)
+    _score(state, batch, i, count, space)
     if hyper.second:
         seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
         e[4] = seated_score(state.seated, state.n_seats[0], space.x)
