@@ -76,29 +76,34 @@ else:
 
     from llvmlite import ir
     from numba import types
-    from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+    from numba.core.typing import templates
     from numba.extending import intrinsic, lower_builtin, models, register_model
 
-    class _Four(types.Type):  # type: ignore[misc]
+    class _Four(types.Type):
         def __init__(self) -> None:
-            super().__init__(name="weft.Four")
+            kind: Any = super()
+            kind.__init__(name="weft.Four")
 
     Four: Any = _Four()  # type: ignore[no-redef]
     _NUMBER, _PLACE = ir.DoubleType(), ir.IntType(32)
     _LANES = ir.VectorType(_NUMBER, WIDTH)
     _SEVERAL: Any = types.UniTuple
+    _TEMPLATES: Any = templates
+    _MODELS: Any = models
+    _lowered: Any = lower_builtin
+    _modelled: Any = register_model
 
-    @register_model(_Four)
-    class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    @_modelled(_Four)
+    class _Model(_MODELS.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, _LANES)
 
     def _define(function: Any, instruction: str) -> None:
-        @infer_global(function)
-        class _(ConcreteTemplate):  # type: ignore[misc]
-            cases = (signature(Four, Four, Four),)
+        @_TEMPLATES.infer_global(function)
+        class _(_TEMPLATES.ConcreteTemplate):  # type: ignore[misc]
+            cases = (_TEMPLATES.signature(Four, Four, Four),)
 
-        @lower_builtin(function, Four, Four)  # type: ignore[untyped-decorator]
+        @_lowered(function, Four, Four)  # type: ignore[untyped-decorator]
         def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return getattr(builder, instruction)(*arguments)
 
@@ -124,13 +129,13 @@ else:
     def _turned(builder: Any, rows: Any) -> list[Any]:
         """Rows as columns: pairs of rows are interleaved, then halves exchanged."""
 
-        def shuffle(a: Any, b: Any, order: list[int]) -> Any:
-            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_PLACE, WIDTH), order))
+        def shuffle(pair: list[Any], order: list[int]) -> Any:
+            return builder.shuffle_vector(*pair, ir.Constant(ir.VectorType(_PLACE, WIDTH), order))
 
-        low = [shuffle(rows[n], rows[n + 1], [0, 4, 2, 6]) for n in (0, 2)]
-        high = [shuffle(rows[n], rows[n + 1], [1, 5, 3, 7]) for n in (0, 2)]
+        low = [shuffle(rows[n : n + 2], [0, 4, 2, 6]) for n in (0, 2)]
+        high = [shuffle(rows[n : n + 2], [1, 5, 3, 7]) for n in (0, 2)]
         first, second = [0, 1, 4, 5], [2, 3, 6, 7]
-        return [shuffle(*low, first), shuffle(*high, first), shuffle(*low, second), shuffle(*high, second)]
+        return [shuffle(low, first), shuffle(high, first), shuffle(low, second), shuffle(high, second)]
 
     @intrinsic
     def spread(_: Any, number: Any) -> Any:

@@ -4,9 +4,9 @@ Every task has its own weight for every feature it has met. While tasks x featur
 and the place of a pair is `task * task_stride + feature * feature_stride`. Above `DENSE_LIMIT` only the pairs that
 occurred are kept: each task has a region of its own, in which the numbers of its pairs stand in the order of their
 first update and a small hash table with linear probing finds them, so that what an event needs lies together. Memory
-then grows with the pairs seen, whatever the number of tasks. When half of all pairs are there, or are about to come, a
-table is no larger than the regions, and takes their place, until it would have to grow. Kernels read and write through the functions below and do
-not know which of the two they have; `weft.arena` makes the regions and moves them.
+then grows with the pairs seen, whatever the number of tasks. When half of all pairs are there, or come with a batch, a
+table is no larger than the regions: it takes their place, until it would have to grow. Kernels read and write through
+the functions below and do not know which of the two they have; `weft.arena` makes the regions and moves them.
 
 The slot of a pair is no part of a model's state: regions are laid out again whenever they grow or are loaded.
 """

@@ -39,9 +39,7 @@ def bet(th: Four, g: Four, largest: Four, won: Four, a: Four) -> Four:
 
 
 @core
-def settled(
-    th: Four, g: Four, largest: Four, won: Four, h: Four, b: Four, a: Four
-) -> tuple[Four, Four, Four, Four]:
+def settled(th: Four, g: Four, largest: Four, won: Four, h: Four, b: Four, a: Four) -> tuple[Four, Four, Four, Four]:
     """th, G, L and R after the bets b were lost or won by the gradients h."""
     heavy = a * h
     return th - heavy, g + sizes(heavy), larger(sizes(h), largest), larger(won - heavy * b, spread(0.0))

@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from weft.batch import Floats, Ints
+from weft.instructions import prefetch
 from weft.jit import inner, lean
 from weft.lanes import WIDTH, added_up, four_at, four_columns, four_of, put_four, roots, signed, smaller, spread
 
@@ -57,20 +58,27 @@ def scale_row(
     found: Ints,
     z: Floats,
     part: Floats,
+    then: int,
+    then_end: int,
 ) -> int:
     """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
 
     `dense` lists the dense features. Returns how many there are. Features that there is no room for yet, because
-    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn.
+    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. In
+    every turn memory is asked for some features of a later row, that from `then` to `then_end`.
     """
     rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
     width = np.uint64(statistics.shape[1])
+    last = len(statistics) - 1
     for e in range(begin, end, WIDTH):
+        for n in range(then + e - begin, min(then + e - begin + WIDTH, then_end)):
+            prefetch(statistics, np.uint64(min(indices[n], last)) * width)
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
             a, b = np.uint64(indices[e]), np.uint64(indices[e + 1])
             c, d = np.uint64(indices[e + 2]), np.uint64(indices[e + 3])
-            if max(max(statistics[a, CNT], statistics[b, CNT]), max(statistics[c, CNT], statistics[d, CNT])) + 1.0 < least:
+            most = max(max(statistics[a, CNT], statistics[b, CNT]), max(statistics[c, CNT], statistics[d, CNT]))
+            if most + 1.0 < least:  # none is dense
                 seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
                 x = four_at(values, np.uint64(e))
                 squares = x * x
@@ -100,8 +108,8 @@ def scale_row(
                 found[count], z[count] = j, math.copysign(math.sqrt(part[n]), x)
                 count += 1
         q += four_at(part, np.uint64(0))
-    for d in range(n_dense):
-        j = dense[d]
+    for at in range(n_dense):
+        j = dense[at]
         if statistics[j, CNT] < least or _is_in(indices, begin, end, j):
             continue
         members += 1

@@ -31,12 +31,10 @@ from weft.batch import Batch, Floats, Ints
 from weft.geometry.experts import ALPHA, TH, G, L, R
 from weft.geometry.harmless import COST, ETA, LOSS, PRIOR, mixture
 from weft.geometry.losses import CODES
+from weft.geometry.parts import BETTING, GRADIENT, OTHER
 from weft.learner import Borrowed, Kernels, Shares, Target
 from weft.learners.adaptive_events import (
-    BETTING,
     EVENTS_OF_TASK,
-    GRADIENT,
-    OTHER,
     WEIGHT,
     Hyper,
     Parts,

@@ -7,14 +7,28 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row, set_single
-from weft.geometry.experts import EPS, TH, G, R, bet, descended, settled
+from weft.geometry.experts import EPS
 from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
 from weft.geometry.newton import SEATS, SPREAD, hand_out_seats, newton_step, seat_row, seated_score
+from weft.geometry.parts import (
+    HEAVY,
+    PART_WIDTH,
+    Errors,
+    ask_features,
+    copy_bias,
+    copy_rows,
+    lighten,
+    moved,
+    paste_rows,
+    scored,
+    starts_in_rest,
+    starts_of,
+)
 from weft.geometry.row_scaling import CNT, EVENTS, HALF, NONZEROS, count_row, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
 from weft.instructions import prefetch
-from weft.jit import Handle, core, inner, kernel, lean
-from weft.lanes import WIDTH, Four, added_up, four_at, four_columns, put_columns, put_four, spread
+from weft.jit import Handle, inner, kernel, lean
+from weft.lanes import WIDTH, added_up, four_at, spread
 from weft.pairs import (
     BASE,
     COUNT,
@@ -34,13 +48,6 @@ from weft.pairs import (
 )
 from weft.state import Array, Plan
 
-GRADIENT, BETTING, OTHER = 0, 2, 6
-"""First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
-of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
-
-PART_WIDTH, STATISTICS_WIDTH = 8, 4
-"""Columns in memory."""
-
 EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
 """Further columns of a task's row: see `harmless`."""
 
@@ -56,8 +63,11 @@ EXPERTS = 5
 AHEAD = 2
 """How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
 
-HEAVY = 2.0**500
-"""When an event weighs as much, all sums are divided by it."""
+AHEAD = 2
+"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
+
+STATISTICS_WIDTH = 4
+"""Columns in memory."""
 
 
 class Hyper(NamedTuple):
@@ -236,13 +246,12 @@ def sigma(q: float) -> float:
 
 
 @inner
-def _ask_shared(state: Parts, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for features that will be needed soon."""
-    last = len(state.features) - 1
-    for e in range(begin, end):
-        j = min(indices[e], last)
-        prefetch(state.statistics, j * STATISTICS_WIDTH)
-        prefetch(state.features, j * PART_WIDTH)
+def _row_ahead(state: Parts, batch: Batch, i: int, ahead: int) -> tuple[int, int, int]:
+    """Where the row of a later example begins and ends, and its task; an empty one where all is in the cache."""
+    if ahead > 0 and i + ahead < len(batch.task) and state.own.size + state.features.size > FAR:
+        row = batch.row[i + ahead]
+        return batch.indptr[row], batch.indptr[row + 1], batch.task[i + ahead]
+    return 0, 0, 0
 
 
 @inner
@@ -279,77 +288,19 @@ def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
             slots[a] = k * layout[TASK_STRIDE] + found[a] if found[a] < len(state.features) else -1
 
 
-@inner
-def _copy_rows(parts: Floats, known: int, rows: Ints, names: Ints, begin: int, end: int, rest: Floats) -> None:
-    """Copy some rows to `rest`; zeros for a pair that was never opened, or a feature that is not known yet."""
-    for n in range(end - begin):
-        row = rows[begin + n]
-        for c in range(parts.shape[1]):
-            rest[n, c] = parts[row, c] if row >= 0 and names[begin + n] < known else 0.0
-
-
-@inner
-def _copy_bias(bias: Floats, row: int, at: int, rest: Floats) -> None:
-    """The bias behind the last rows, and zeros behind it."""
-    for n in range(at, WIDTH):
-        for c in range(bias.shape[1]):
-            rest[n, c] = bias[row, c] if n == at else 0.0
-
-
-@core
-def _starts(parts: Floats, rows: Ints, n: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Where four rows begin, counted flat; a pair that was never opened reads the first slot, which no task has."""
-    width = np.uint64(parts.shape[1])
-    return (
-        np.uint64(max(rows[n], 0)) * width,
-        np.uint64(max(rows[n + 1], 0)) * width,
-        np.uint64(max(rows[n + 2], 0)) * width,
-        np.uint64(max(rows[n + 3], 0)) * width,
-    )
-
-
-@core
-def _scored(
-    parts: Floats,
-    starts: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
-    z: Four,
-    a: Four,
-    bets: Floats,
-    n: int,
-    sums: tuple[Four, Four, Four],
-) -> tuple[Four, Four, Four]:
-    """Scores of the gradient, the betting and the other expert, with four rows of parts added."""
-    (i, j, k, m), half = starts, np.uint64(WIDTH)
-    w, _, th, g = four_columns(parts, i, j, k, m)
-    largest, won, other, _ = four_columns(parts, i + half, j + half, k + half, m + half)
-    b = bet(th, g, largest, won, a)
-    put_four(bets, np.uint64(n), b)
-    return sums[0] + w * z, sums[1] + b * z, sums[2] + other * z
-
-
-@core
-def _in_rest(parts: Floats) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Where the rows of copies begin."""
-    width = np.uint64(parts.shape[1])
-    return np.uint64(0), width, np.uint64(2) * width, np.uint64(3) * width
-
-
 @lean
-def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None:
+def _score(state: Parts, batch: Batch, i: int, count: int, space: Space, learning: bool) -> None:
     """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
 
     Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
     """
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
     own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
-    far, hashed = state.own.size + features.size > FAR, state.pairs.layout[HASHED]
-    next_row, next_end, then_row, then_end, next_task, then_task = 0, 0, 0, 0, 0, 0
-    if far and i + AHEAD < len(batch.task):
-        then_row, then_end = batch.indptr[batch.row[i + AHEAD]], batch.indptr[batch.row[i + AHEAD] + 1]
-        then_task = batch.task[i + AHEAD]
-    if far and i + 1 < len(batch.task):
-        next_row, next_end = batch.indptr[batch.row[i + 1]], batch.indptr[batch.row[i + 1] + 1]
-        next_task = batch.task[i + 1]
+    hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
+        state.pairs.layout[HASHED],
+        _row_ahead(state, batch, i, AHEAD),
+        _row_ahead(state, batch, i, 0 if learning else 1),
+    )
     known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
@@ -361,46 +312,50 @@ def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = _scored(features, _starts(features, found, n), value, a, shared_bets, n, sums)
+            sums = scored(features, starts_of(features, found, n), value, a, shared_bets, n, sums)
         else:
-            _copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums = _scored(shared_rest, _in_rest(shared_rest), value, a, shared_bets, n, sums)
-        until = min(then_row + WIDTH, then_end)
-        _ask_shared(state, indices, then_row, until)
+            copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
+            sums = scored(shared_rest, starts_in_rest(shared_rest), value, a, shared_bets, n, sums)
+        until = min(then + WIDTH, then_end)
+        ask_features(features, indices, then, until)
         if hashed:
-            _ask_keys(state, then_task, indices, then_row, until)
-        then_row = until
-    _ask_shared(state, indices, then_row, then_end)
+            _ask_keys(state, then_task, indices, then, until)
+        then = until
+    ask_features(features, indices, then, then_end)
     if hashed:
-        _ask_keys(state, then_task, indices, then_row, then_end)
-    _copy_rows(features, known, found, found, whole, count, shared_rest)
-    _copy_bias(state.bias, 0, count - whole, shared_rest)
-    sums = _scored(shared_rest, _in_rest(shared_rest), last, a, shared_bets, whole, sums)
+        _ask_keys(state, then_task, indices, then, then_end)
+    copy_rows(features, known, found, found, whole, count, shared_rest)
+    copy_bias(state.bias, 0, count - whole, shared_rest)
+    sums = scored(shared_rest, starts_in_rest(shared_rest), last, a, shared_bets, whole, sums)
     e[3] = added_up(sums[2])
     sums = (sums[0], sums[1], none)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = _scored(own, _starts(own, slots, n), value, a, own_bets, n, sums)
+            sums = scored(own, starts_of(own, slots, n), value, a, own_bets, n, sums)
         else:
-            _copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums = _scored(own_rest, _in_rest(own_rest), value, a, own_bets, n, sums)
-        until = min(next_row + WIDTH, next_end)
-        _ask_own(state, next_task, indices, next_row, until)
-        next_row = until
-    _ask_own(state, next_task, indices, next_row, next_end)
-    _copy_rows(own, known, slots, found, whole, count, own_rest)
-    _copy_bias(state.own_bias, k, count - whole, own_rest)
-    sums = _scored(own_rest, _in_rest(own_rest), last, a, own_bets, whole, sums)
+            copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
+            sums = scored(own_rest, starts_in_rest(own_rest), value, a, own_bets, n, sums)
+        until = min(coming + WIDTH, coming_end)
+        _ask_own(state, next_task, indices, coming, until)
+        coming = until
+    _ask_own(state, next_task, indices, coming, coming_end)
+    copy_rows(own, known, slots, found, whole, count, own_rest)
+    copy_bias(state.own_bias, k, count - whole, own_rest)
+    sums = scored(own_rest, starts_in_rest(own_rest), last, a, own_bets, whole, sums)
     e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
 
 
 @lean
-def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
-    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
+def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, learning: bool) -> tuple[int, float, float]:
+    """Scale and score example i: the number of its features, the stack's score s, and the prediction p.
+
+    If it is to be learned next, memory is asked for the next example's pairs then.
+    """
     found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
-    features, stack = state.features, state.stack
+    stack = state.stack
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    then, then_end, _ = _row_ahead(state, batch, i, AHEAD)
     count = scale_row(
         state.totals,
         state.statistics,
@@ -413,9 +368,11 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
         found,
         z,
         space.own_bets,
+        then,
+        then_end,
     )
     _find(state, k, count, found, slots)
-    _score(state, batch, i, count, space)
+    _score(state, batch, i, count, space, learning)
     if hyper.second:
         seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
         e[4] = seated_score(state.seated, state.n_seats[0], space.x)
@@ -484,46 +441,6 @@ def _note(hyper: Hyper, u: float, p: float, s: float, space: Space, trace: Float
             trace[i, m] = -math.log(guess if u > 0.5 else 1.0 - guess)
 
 
-class Errors(NamedTuple):
-    """Errors of the experts, the rate, and what the sums of an event weigh, in all lanes."""
-
-    by_steps: Four
-    by_bets: Four
-    other: Four
-    eps: Four
-    eta: Four
-    a: Four
-
-
-@core
-def _moved(
-    parts: Floats,
-    starts: tuple[np.uint64, np.uint64, np.uint64, np.uint64],
-    z: Four,
-    b: Four,
-    errors: Errors,
-    auto: bool,
-) -> None:
-    """Four rows of parts learn."""
-    (i, j, k, m), half = starts, np.uint64(WIDTH)
-    w, squares, th, g = four_columns(parts, i, j, k, m)
-    largest, won, other, others = four_columns(parts, i + half, j + half, k + half, m + half)
-    w, squares = descended(w, squares, errors.by_steps * z, errors.eps, errors.eta)
-    th, g, largest, won = settled(th, g, largest, won, errors.by_bets * z, b, errors.a)
-    if auto:
-        other, others = descended(other, others, errors.other * z, errors.eps, errors.eta)
-    put_columns(parts, i, j, k, m, (w, squares, th, g))
-    put_columns(parts, i + half, j + half, k + half, m + half, (largest, won, other, others))
-
-
-@inner
-def _paste_rows(parts: Floats, rows: Ints, begin: int, end: int, rest: Floats) -> None:
-    """Rows that were copied come back."""
-    for n in range(end - begin):
-        for c in range(parts.shape[1]):
-            parts[rows[begin + n], c] = rest[n, c]
-
-
 @inner
 def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
     """Of expert m; that of log-odds is not clipped where these enter the stack."""
@@ -535,11 +452,12 @@ def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
 
 
 @lean
-def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, space: Space) -> None:
+def _move(hyper: Hyper, state: Parts, batch: Batch, i: int, count: int, u: float, space: Space) -> None:
     """Every expert learns from its own error."""
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
     own, own_bias, features, bias, auto = state.own, state.own_bias, state.features, state.bias, hyper.auto
-    a, whole = state.totals[WEIGHT], count // WIDTH * WIDTH
+    a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
+    coming, coming_end, next_task = _row_ahead(state, batch, i, 1)
     heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
     by_steps = spread(heavier * _expert_error(hyper, space, 0, u))
     by_bets = spread(_expert_error(hyper, space, 1, u))
@@ -550,14 +468,18 @@ def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, space: Space
     for n in range(0, whole, WIDTH):
         at = np.uint64(n)
         value = four_at(z, at)
-        _moved(own, _starts(own, slots, n), value, four_at(own_bets, at), apart, auto)
-        _moved(features, _starts(features, found, n), value, four_at(shared_bets, at), shared, auto)
+        moved(own, starts_of(own, slots, n), value, four_at(own_bets, at), apart, auto)
+        moved(features, starts_of(features, found, n), value, four_at(shared_bets, at), shared, auto)
+        until = min(coming + WIDTH, coming_end)
+        _ask_own(state, next_task, batch.indices, coming, until)
+        coming = until
+    _ask_own(state, next_task, batch.indices, coming, coming_end)
     at = np.uint64(whole)
     value = four_at(z, at)
-    _moved(own_rest, _in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
-    _moved(shared_rest, _in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
-    _paste_rows(own, slots, whole, count, own_rest)
-    _paste_rows(features, found, whole, count, shared_rest)
+    moved(own_rest, starts_in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
+    moved(shared_rest, starts_in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
+    paste_rows(own, slots, whole, count, own_rest)
+    paste_rows(features, found, whole, count, shared_rest)
     for c in range(PART_WIDTH):
         own_bias[k, c] = own_rest[count - whole, c]
         bias[0, c] = shared_rest[count - whole, c]
@@ -603,7 +525,7 @@ def _learn_example(
         _heed(hyper, state, k, u, p, space)
     if ready:
         _stack(state, space.c, s - u if hyper.square else space.g[0] - u)
-        _move(hyper, state, k, count, u, space)
+        _move(hyper, state, batch, i, count, u, space)
     if hyper.second:
         state.n_seats[0] = hand_out_seats(
             state.matrix, state.seat, state.n_seats[0], state.place, batch.indices, begin, end
@@ -623,19 +545,12 @@ def _learn_example(
 def _lighten(state: Parts) -> None:
     """Divide all sums by HEAVY."""
     state.totals[WEIGHT] /= HEAVY
-    _divide(state.own)
-    _divide(state.own_bias)
-    _divide(state.features)
-    _divide(state.bias)
+    lighten(state.own)
+    lighten(state.own_bias)
+    lighten(state.features)
+    lighten(state.bias)
     for m in range(EXPERTS):
         state.stack[H, m] /= HEAVY
-
-
-@inner
-def _divide(parts: Floats) -> None:
-    for row in range(len(parts)):
-        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R, OTHER + 1):
-            parts[row, column] /= HEAVY
 
 
 @lean
@@ -658,7 +573,7 @@ def _free(pairs: Pairs, task: int) -> int:
 def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its features and scaled values, and the stack's score."""
     space = space_for(state, batch)
-    count, s, _ = view(hyper, state, batch, batch.rounds[0], space)
+    count, s, _ = view(hyper, state, batch, batch.rounds[0], space, False)
     known = space.found[:count] < len(state.features)
     return space.found[:count][known], space.z[:count][known], s
 
@@ -667,7 +582,7 @@ def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
     space = space_for(state, batch)
     for i in range(len(scores)):
-        _, _, p = view(hyper, state, batch, i, space)
+        _, _, p = view(hyper, state, batch, i, space, False)
         scores[i] = answer(hyper, state, batch.task[i], p)
 
 
@@ -680,14 +595,14 @@ def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, 
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             joining = 0
             for i in range(lo, hi):
-                _, _, p = view(hyper, state, batch, i, space)
+                _, _, p = view(hyper, state, batch, i, space, False)
                 scores[i] = answer(hyper, state, batch.task[i], p)
                 joining += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
             extra = state.n_dense[0] + joining
             if layout[HASHED] and not has_room(state.pairs, batch, lo, hi, extra, len(state.dense)):
                 return t
         for i in range(lo, hi):
-            count, s, p = view(hyper, state, batch, i, space)
+            count, s, p = view(hyper, state, batch, i, space, True)
             if hi - lo == 1:
                 if layout[HASHED] and _missing(space.slots, count) > _free(state.pairs, batch.task[i]):
                     return t
