@@ -14,6 +14,7 @@ from rich.table import Table
 from benchmarks import (
     batch,
     budget,
+    default,
     labels,
     low_rank,
     many_tasks,
@@ -32,6 +33,7 @@ PARTS = {
     "one event": one_event.run,
     "many tasks": many_tasks.run,
     "own and shared": own_and_shared.run,
+    "default": default.run,
     "simplex": simplex.run,
     "budget": budget.run,
     "smoothed": smoothed.run,

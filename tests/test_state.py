@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import weft
 from batches import batch_of, event, open_pairs
 from weft import pairs
 from weft.state import NONZERO, SUPPORT, Plan, Sizes, live, reserve, reserve_pairs, restore, sizes_for
@@ -219,3 +220,44 @@ def test_a_learner_may_check_more():
     found["scalars"][0] = -1.0
     with pytest.raises(ValueError, match="no such scalar"):
         restore(blank(plan), plan, found, 2, 4)
+
+
+@pytest.mark.parametrize("size", [10, 600], ids=["in pieces", "at once"])
+@pytest.mark.parametrize("name", ["pa", "mt-ogd", "adaptive", "auto"])
+def test_regions_become_a_table(name, size, monkeypatch):
+    """Where half of all pairs are there, and back where there are many more: nobody sees it."""
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", 0)
+    rng = np.random.default_rng(5)
+    X, y, task = rng.normal(size=(600, 40)), rng.choice([-1.0, 1.0], 600), rng.integers(0, 4, 600)
+    more = np.zeros((1, 900))
+    more[0, ::100] = 1.0
+    found = []
+    for limit in (0, 1 << 60):
+        monkeypatch.setattr(pairs, "FULL_LIMIT", limit)
+        model = weft.Model(name)
+        scores = [
+            model.learn(weft.Stream(X[at : at + size], y[at : at + size], task[at : at + size]))
+            for at in range(0, 600, size)
+        ]
+        assert bool(model.state.pairs.layout[pairs.HASHED]) == (limit > 0)
+        learned = model.to_bytes()
+        scores.append(model.learn(weft.Stream(more, [1.0], [9])))
+        assert model.state.pairs.layout[pairs.HASHED]
+        scores.append(model.score(X, task))
+        found.append((np.concatenate(scores).tobytes(), learned, model.to_bytes()))
+    assert found[0] == found[1]
+
+
+def test_padding_is_not_saved(monkeypatch):
+    for limit in (1 << 23, 0):
+        monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
+        model = weft.Model("adaptive")
+        model.learn(weft.Stream(np.eye(5), [1, -1, 1, -1, 1], list("abcab")))
+        assert model.state.own.shape[1] == model.state.features.shape[1] == 8
+        assert model.state.own.ctypes.data % 64 == model.state.features.ctypes.data % 64 == 0
+        parts = live(model.state, model.learner.plan, 3, 5)
+        assert parts["own"].shape == (5, 6)
+        assert parts["statistics"].shape == (5, 3)
+        again = restore(model.learner.init(), model.learner.plan, parts, 3, 5)
+        assert again.own.shape[1] == 8
+        assert all(np.array_equal(parts[n], array) for n, array in live(again, model.learner.plan, 3, 5).items())

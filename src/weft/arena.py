@@ -39,6 +39,9 @@ FLOOR = 128
 HORIZON = 1 << 20
 """Room is made for as many coming non-zeros at a time, or for as many as there are pairs."""
 
+LINE = 64
+"""Bytes of a cache line."""
+
 _NOWHERE = 8  # keys that stay 0
 _ENDLESS = 1 << 60
 
@@ -64,6 +67,14 @@ def region_size(count: int) -> int:
 def slots_of(pairs: Pairs) -> int:
     """How long an array over pairs is."""
     return len(pairs.keys) // 4 * 3
+
+
+def zeros(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """Zeros that begin with a cache line, so that rows of 64 bytes are one each (NumPy begins anywhere)."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE // 8, kind)  # of 8 bytes each
+    first = -room.ctypes.data % LINE // 8
+    return room[first : first + size].reshape(shape)
 
 
 def hashed(keys: Ints, tasks: int, pooled: bool = False) -> tuple[Pairs, Ints]:
@@ -117,9 +128,24 @@ def listing(pairs: Pairs) -> tuple[Ints, Ints]:
     return keys[order], slots[order]
 
 
+def fills(batch: Batch, tasks: int, features: int) -> bool:
+    """Does a batch show at least half of all pairs of tasks and features?"""
+    rows, table = batch.row, tasks * features
+    if 2 * int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) < table:
+        return False
+    return _shown(batch, features, (table + 1) // 2, np.zeros(table // 64 + 1, np.uint64))
+
+
+def places(pairs: Pairs) -> tuple[Ints, Ints, Ints]:
+    """Task, feature and slot of all pairs, in any order."""
+    keys, slots = np.empty(pairs.layout[USED], np.int64), np.empty(pairs.layout[USED], np.int64)
+    _list(pairs, keys, slots)
+    return *unpack(keys), slots
+
+
 def carry(array: NDArray[Any], pairs: Pairs, moves: Moves) -> NDArray[Any]:
     """An array over `pairs` after `moves`: the same one if there is room in it, else a new one."""
-    target = array if moves.pairs is pairs else np.zeros((slots_of(moves.pairs), *array.shape[1:]), array.dtype)
+    target = array if moves.pairs is pairs else zeros((slots_of(moves.pairs), *array.shape[1:]), array.dtype)
     bits = [a.reshape(len(a), math.prod(a.shape[1:])).view(np.int64) for a in (array, target)]
     _carry(bits[0], bits[1], moves.sources, moves.targets, moves.counts)
     return target
@@ -182,6 +208,21 @@ def _horizon(batch: Batch, done: int, most: int) -> int:
         if need > most:
             return int(batch.rounds[t + 1])
     return int(batch.rounds[len(batch.rounds) - 1])
+
+
+@kernel
+def _shown(batch: Batch, features: int, enough: int, seen: Keys) -> bool:
+    """Whether a batch shows so many pairs; `seen` has a bit for each that there can be."""
+    for i in range(len(batch.task)):
+        for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
+            at = np.uint64(batch.task[i] * features + batch.indices[e])
+            word, bit = at >> np.uint64(6), np.uint64(1) << (at & np.uint64(63))
+            if seen[word] & bit == 0:
+                seen[word] |= bit
+                enough -= 1
+        if enough <= 0:
+            return True
+    return False
 
 
 @kernel

@@ -26,7 +26,7 @@ PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NU
 def _shared_sources() -> list[Path]:
     here = Path(__file__).parent
     learners = ("own_parts", "shared_loss", "descent_dense", "descent_mirror", "mirror_table")
-    names = ("jit", "instructions", "batch", "pairs", "state", *(f"learners/{name}" for name in learners))
+    names = ("jit", "instructions", "lanes", "batch", "pairs", "state", *(f"learners/{name}" for name in learners))
     return [*(here / f"{name}.py" for name in names), *sorted((here / "geometry").glob("*.py"))]
 
 
@@ -118,6 +118,13 @@ def inner(function: Function) -> Function:
     A call that hands over ten arrays copies some seventy words.
     """
     return cast(Function, _compile(function, _nrt=False, forceinline=True))
+
+
+def core(function: Function) -> Function:
+    """The same for those that take or return `weft.lanes.Four`, which only compiled code knows."""
+    return cast(
+        Function, _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    )
 
 
 def direct(function: Any, *arguments: Any) -> Any:

@@ -168,7 +168,7 @@ class Model:
             sizes = states.sizes_for(self.state, tasks, features, batch, done)
         grown = states.reserve(self.state, plan, sizes)
         if batch is not None:
-            grown = states.reserve_pairs(grown, plan, features, batch, done, self._pooled)
+            grown = states.reserve_pairs(grown, plan, features, batch, done, self._pooled, tasks)
             grown = self._prepared(grown, batch.task[batch.rounds[done] :])
         if grown is not self.state:
             self.state, self._single = grown, None

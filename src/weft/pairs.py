@@ -4,8 +4,9 @@ Every task has its own weight for every feature it has met. While tasks x featur
 and the place of a pair is `task * task_stride + feature * feature_stride`. Above `DENSE_LIMIT` only the pairs that
 occurred are kept: each task has a region of its own, in which the numbers of its pairs stand in the order of their
 first update and a small hash table with linear probing finds them, so that what an event needs lies together. Memory
-then grows with the pairs seen, whatever the number of tasks. Kernels read and write through the functions below and do
-not know which of the two they have; `weft.arena` makes the regions and moves them.
+then grows with the pairs seen, whatever the number of tasks. When half of all pairs are there, or come with a batch, a
+table is no larger than the regions: it takes their place, until it would have to grow. Kernels read and write through
+the functions below and do not know which of the two they have; `weft.arena` makes the regions and moves them.
 
 The slot of a pair is no part of a model's state: regions are laid out again whenever they grow or are loaded.
 """
@@ -21,6 +22,10 @@ from weft.jit import PLAIN, inner, kernel
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""
+
+FULL_LIMIT = 1 << 20
+"""Fewest entries of a table that hashed pairs become when they are at least half of it: no larger than their regions,
+and nothing is searched for."""
 
 FAR = 1 << 16
 """More weights than this do not stay in the cache: rows are asked for ahead of their turn."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from weft import arena
 from weft import pairs as index
 from weft.batch import Batch, Ints
-from weft.pairs import HASHED, TASK_STRIDE, Pairs
+from weft.pairs import HASHED, TASK_STRIDE, USED, Pairs
 
 Array = NDArray[Any]
 State = TypeVar("State", bound=tuple[Any, ...])
@@ -44,6 +44,7 @@ class Plan:
     )  # whole numbers -> axis or number, the most
     scratch: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)  # working space: grows, is not saved
     most: Mapping[str, int] = field(default_factory=dict)  # axis -> the most it can need
+    padded: Mapping[str, int] = field(default_factory=dict)  # array -> its last axis in memory; zeros are not saved
     check: Callable[[Mapping[str, Array]], None] | None = None  # what else a file's arrays must satisfy
 
 
@@ -66,11 +67,17 @@ def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
         if "pair" in axes:
             continue
         array = getattr(state, name)
-        shape = [_size(have, axis, plan, sizes) for have, axis in zip(array.shape, axes, strict=True)]
+        shape = [_size(have, axis, plan, sizes) for have, axis in zip(array.shape, _widened(plan, name), strict=True)]
         if list(array.shape) != shape:
-            grown[name] = np.zeros(shape, array.dtype)
+            grown[name] = arena.zeros(tuple(shape), array.dtype)
             grown[name][tuple(slice(0, have) for have in array.shape)] = array
     return _replaced(state, grown) if grown else state
+
+
+def _widened(plan: Plan, name: str) -> tuple[str | int, ...]:
+    """The axes of an array in memory."""
+    axes = plan.axes.get(name) or plan.scratch[name]
+    return (*axes[:-1], plan.padded[name]) if name in plan.padded else axes
 
 
 def _size(have: int, axis: str | int, plan: Plan, sizes: Sizes) -> int:
@@ -82,16 +89,28 @@ def _size(have: int, axis: str | int, plan: Plan, sizes: Sizes) -> int:
     return have if have >= want else min(max(want, 2 * have), most)
 
 
-def reserve_pairs(state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool) -> State:
-    """The same state with room for the hashed pairs that the next rounds of a batch may open."""
+def reserve_pairs(
+    state: State, plan: Plan, features: int, batch: Batch, done: int, pooled: bool, tasks: int = 0
+) -> State:
+    """The same state with room for the hashed pairs that the next rounds of a batch may open.
+
+    They become a table when half of the pairs of `tasks` and features come with a batch, or are there when all have to
+    be copied anyway: what that costs is no more than what was learned.
+    """
     named: Any = state
     if not hasattr(state, "pairs") or not named.pairs.layout[HASHED] or done + 1 >= len(batch.rounds):
         return state
     named.pairs.layout[TASK_STRIDE] = 0 if pooled else 1
+    shape = (tasks + 1, _feature_room(state, plan, features))
+    large = shape[0] * shape[1] * _numbers(state, plan) >= index.FULL_LIMIT and tasks > 0 and not pooled
+    if large and done == 0 and arena.fills(batch, *shape):
+        return _replaced(state, _tabulated(state, plan, shape))
     extra, features = named.further(batch, done) if hasattr(named, "further") else (0, features)
     moves = arena.make_room(named.pairs, batch, done, features, extra)
     if moves is None:
         return state
+    if large and moves.pairs is not named.pairs and 2 * int(named.pairs.layout[USED]) >= shape[0] * shape[1]:
+        return _replaced(state, _tabulated(state, plan, shape))
     grown = {name: arena.carry(array, named.pairs, moves) for name, array in _pair_arrays(state, plan).items()}
     return state if moves.pairs is named.pairs else _replaced(state, grown | {"pairs": moves.pairs})
 
@@ -116,13 +135,27 @@ def live(state: Any, plan: Plan, tasks: int, features: int) -> dict[str, Array]:
     if hasattr(state, "pairs"):
         keys, arrays = _live_pairs(state, plan, tasks, features)
         out["pairs"] = np.stack(index.unpack(keys), axis=1)
-        out |= arrays
+        out |= {name: _narrow(array, plan, name) for name, array in arrays.items()}
     sizes = _live_sizes(state, tasks, features)
     for name, axes in plan.axes.items():
         if "pair" not in axes:
             array = getattr(state, name)
             out[name] = array[tuple(slice(0, sizes[a] if isinstance(a, str) else a) for a in axes)].copy()
     return out
+
+
+def _narrow(array: Array, plan: Plan, name: str) -> Array:
+    """An array over pairs without padding."""
+    return np.ascontiguousarray(array[:, : plan.axes[name][-1]]) if name in plan.padded else array
+
+
+def _wide(array: Array, plan: Plan, name: str) -> Array:
+    """The same with it."""
+    if name not in plan.padded:
+        return array
+    found = np.zeros((*array.shape[:-1], plan.padded[name]), array.dtype)
+    found[..., : array.shape[-1]] = array
+    return found
 
 
 def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, features: int) -> State:
@@ -203,9 +236,10 @@ def _pair_arrays(state: Any, plan: Plan) -> dict[str, Array]:
 def _reserve_pairs(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
     is_hashed = bool(state.pairs.layout[HASHED])
     tasks, features = sizes.task - 1, sizes.feature
-    numbers = sum(math.prod(array.shape[1:]) for array in _pair_arrays(state, plan).values())
-    if not is_hashed and (plan.always_dense or tasks * features * numbers <= index.DENSE_LIMIT):
-        return _reserve_dense(state, plan, sizes.task, features)
+    if not is_hashed:
+        have, small = _dense_shape(state, plan), tasks * features * _numbers(state, plan) <= index.DENSE_LIMIT
+        if plan.always_dense or small or (have[0] >= sizes.task and have[1] >= features):
+            return _reserve_dense(state, plan, sizes.task, features)
     if is_hashed:
         found = arena.for_tasks(state.pairs, sizes.task)
         return {} if found is state.pairs else {"pairs": found}
@@ -213,12 +247,35 @@ def _reserve_pairs(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
     return _hashed(sizes.task, *_live_pairs(state, plan, *_dense_shape(state, plan)))
 
 
+def _numbers(state: Any, plan: Plan) -> int:
+    """How many there are for a pair."""
+    return sum(math.prod(array.shape[1:]) for array in _pair_arrays(state, plan).values())
+
+
+def _feature_room(state: Any, plan: Plan, features: int) -> int:
+    """How many features the arrays of a state have room for."""
+    rooms = [getattr(state, name).shape[axes.index("feature")] for name, axes in plan.axes.items() if "feature" in axes]
+    return max(features, *rooms) if rooms else features
+
+
+def _tabulated(state: Any, plan: Plan, room: tuple[int, int]) -> dict[str, Any]:
+    """Hashed pairs as a table of so many tasks and features."""
+    task, feature, slots = arena.places(state.pairs)
+    found = index.dense(room[1], 1) if plan.task_major else index.dense(1, room[0])
+    target = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
+    grown: dict[str, Any] = {"pairs": found}
+    for name, array in _pair_arrays(state, plan).items():
+        grown[name] = arena.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+        grown[name][target] = array[slots]
+    return grown
+
+
 def _hashed(tasks: int, keys: Ints, arrays: Mapping[str, Array]) -> dict[str, Any]:
     """Regions that hold these pairs, and their numbers."""
     found, slots = arena.hashed(keys, tasks)
     grown: dict[str, Any] = {"pairs": found}
     for name, array in arrays.items():
-        grown[name] = np.zeros((arena.slots_of(found), *array.shape[1:]), array.dtype)
+        grown[name] = arena.zeros((arena.slots_of(found), *array.shape[1:]), array.dtype)
         grown[name][slots] = array
     return grown
 
@@ -248,7 +305,7 @@ def _reserve_dense(state: Any, plan: Plan, tasks: int, features: int) -> dict[st
     )
     grown: dict[str, Any] = {"pairs": index.dense(room[1], 1) if plan.task_major else index.dense(1, room[0])}
     for name, array in _pair_arrays(state, plan).items():
-        grown[name] = np.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+        grown[name] = arena.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
         _table(grown[name], room, plan)[: have[0], : have[1]] = _table(array, have, plan)
     return grown
 
@@ -286,9 +343,9 @@ def _restore_pairs(blank: Any, plan: Plan, arrays: Mapping[str, Array], tasks: i
     grown = _reserve_pairs(blank, plan, Sizes(tasks + 1, max(features, 1)))
     found: Pairs = grown.get("pairs", blank.pairs)
     if found.layout[HASHED]:
-        return _hashed(tasks + 1, keys, {name: arrays[name] for name in _pair_arrays(blank, plan)})
+        return _hashed(tasks + 1, keys, {name: _wide(arrays[name], plan, name) for name in _pair_arrays(blank, plan)})
     task, feature = index.unpack(keys)
     slots = task * found.layout[TASK_STRIDE] + feature * found.layout[TASK_STRIDE + 1]
     for name in _pair_arrays(blank, plan):
-        grown[name][slots] = arrays[name]
+        grown[name][slots] = _wide(arrays[name], plan, name)
     return grown

@@ -23,9 +23,8 @@ def seat_row(seat: Ints, seats: int, found: Ints, z: Floats, count: int, x: Floa
     for s in range(seats):
         x[s] = 0.0
     for a in range(count):
-        s = seat[found[a]]
-        if s > 0:
-            x[s] = z[a]
+        if found[a] < len(seat) and seat[found[a]] > 0:  # one that is not known yet has none
+            x[seat[found[a]]] = z[a]
     x[0] = 1.0
 
 

@@ -15,11 +15,16 @@ O(its non-zeros) although dense features count in every row.
 
 import math
 
+import numpy as np
+
 from weft.batch import Floats, Ints
+from weft.instructions import prefetch
 from weft.jit import inner, lean
+from weft.lanes import WIDTH, added_up, four_at, four_columns, four_of, put_four, roots, signed, smaller, spread
 
 CNT, S1, S2 = range(3)
-"""Columns of a feature's statistics: number, sum and sum of squares of its non-zero values."""
+"""Columns of a feature's statistics: number, sum and sum of squares of its non-zero values. In memory there is a
+fourth, which is 0."""
 
 EVENTS, NONZEROS, KNOWN = range(3)
 """Positions in the totals: rows, their non-zeros, and features that have occurred."""
@@ -43,7 +48,7 @@ def least_density(totals: Floats, nonzeros: int) -> float:
 @lean
 def scale_row(
     totals: Floats,
-    features: Floats,
+    statistics: Floats,
     dense: Ints,
     n_dense: int,
     indices: Ints,
@@ -52,50 +57,72 @@ def scale_row(
     end: int,
     found: Ints,
     z: Floats,
+    part: Floats,
+    then: int,
+    then_end: int,
 ) -> int:
     """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
 
-    `dense` lists the dense features. Returns how many there are. A feature that there is no room for yet, because
-    nothing was learned about it, counts in the row's length and is left out.
+    `dense` lists the dense features. Returns how many there are. Features that there is no room for yet, because
+    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. In
+    every turn memory is asked for some features of a later row, that from `then` to `then_end`.
     """
-    rows, q, members, count = totals[EVENTS] + 1.0, 0.0, 0, 0
+    rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
-    for e in range(begin, end):
-        j, x = indices[e], values[e]
-        known = j < len(features)
-        seen, s1, s2 = 1.0, x, x * x
-        if known:
-            seen, s1, s2 = features[j, CNT] + seen, features[j, S1] + s1, features[j, S2] + s2
-        if seen >= least:
-            members += 1
-            if not known:
+    width = np.uint64(statistics.shape[1])
+    last = len(statistics) - 1
+    for e in range(begin, end, WIDTH):
+        for n in range(then + e - begin, min(then + e - begin + WIDTH, then_end)):
+            prefetch(statistics, np.uint64(min(indices[n], last)) * width)
+        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
+            a, b = np.uint64(indices[e]), np.uint64(indices[e + 1])
+            c, d = np.uint64(indices[e + 2]), np.uint64(indices[e + 3])
+            most = max(max(statistics[a, CNT], statistics[b, CNT]), max(statistics[c, CNT], statistics[d, CNT]))
+            if most + 1.0 < least:  # none is dense
+                seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
+                x = four_at(values, np.uint64(e))
+                squares = x * x
+                sizes = smaller(roots(squares / (s2 + squares) * (seen + spread(1.0))), spread(ZMAX * ZMAX))
+                q += sizes
+                put_four(z, np.uint64(count), signed(roots(sizes), x))
+                for n in range(WIDTH):
+                    found[count + n] = indices[e + n]
+                count += WIDTH
                 continue
-            mean = s1 / rows
-            variance = s2 / rows - mean * mean
-            if variance > CONSTANT * s2 / rows:
-                found[count], z[count] = j, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+        for n in range(WIDTH):
+            part[n] = 0.0
+        for n in range(min(WIDTH, end - e)):
+            j, x = indices[e + n], values[e + n]
+            seen, s1, s2 = 1.0, x, x * x
+            if j < len(statistics):
+                seen, s1, s2 = statistics[j, CNT] + seen, statistics[j, S1] + s1, statistics[j, S2] + s2
+            if seen >= least:
+                members += 1
+                mean = s1 / rows
+                variance = s2 / rows - mean * mean
+                if variance > CONSTANT * s2 / rows:
+                    found[count], z[count] = j, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+                    count += 1
+            else:
+                part[n] = min(math.sqrt(x * x / s2 * seen), ZMAX * ZMAX)
+                found[count], z[count] = j, math.copysign(math.sqrt(part[n]), x)
                 count += 1
-        else:
-            size = math.sqrt(min(abs(x) / math.sqrt(s2 / seen), ZMAX * ZMAX))
-            q += size * size
-            if not known:
-                continue
-            found[count], z[count] = j, math.copysign(size, x)
-            count += 1
-    for d in range(n_dense):
-        j = dense[d]
-        if features[j, CNT] < least or _is_in(indices, begin, end, j):
+        q += four_at(part, np.uint64(0))
+    for at in range(n_dense):
+        j = dense[at]
+        if statistics[j, CNT] < least or _is_in(indices, begin, end, j):
             continue
         members += 1
-        mean = features[j, S1] / rows
-        variance = features[j, S2] / rows - mean * mean
-        if variance > CONSTANT * features[j, S2] / rows:
+        mean = statistics[j, S1] / rows
+        variance = statistics[j, S2] / rows - mean * mean
+        if variance > CONSTANT * statistics[j, S2] / rows:
             found[count], z[count] = j, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
             count += 1
-    q += members
-    if q > 0.0:
-        for e in range(count):
-            z[e] /= math.sqrt(q)
+    length = added_up(q) + members
+    if length > 0.0:
+        factor = 1.0 / math.sqrt(length)
+        for n in range(count):
+            z[n] *= factor
     return count
 
 
@@ -115,7 +142,7 @@ def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
 @lean
 def count_row(
     totals: Floats,
-    features: Floats,
+    statistics: Floats,
     dense: Ints,
     place: Ints,
     n_dense: int,
@@ -132,17 +159,17 @@ def count_row(
     least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
     totals[EVENTS] += 1.0
     totals[NONZEROS] += end - begin
+    width, first = np.uint64(statistics.shape[1]), 0
     for e in range(begin, end):
-        j, x = indices[e], values[e]
-        if features[j, CNT] == 0.0:
-            totals[KNOWN] += 1.0
-        features[j, CNT] += 1.0
-        features[j, S1] += x
-        features[j, S2] += x * x
+        j, x = np.uint64(indices[e]), values[e]
+        if statistics[j, CNT] == 0.0:
+            first += 1
+        put_four(statistics, j * width, four_at(statistics, j * width) + four_of(1.0, x, x * x, 0.0))
+    totals[KNOWN] += first
     d = 0
     while d < n_dense:
         j = dense[d]
-        if features[j, CNT] >= least:
+        if statistics[j, CNT] >= least:
             d += 1
             continue
         n_dense -= 1
@@ -151,9 +178,9 @@ def count_row(
             place[dense[d]] = d + 1
         dense[n_dense] = 0
     for e in range(begin, end):
-        j = indices[e]
-        if place[j] == 0 and features[j, CNT] >= least:
-            dense[n_dense] = j
+        j = np.uint64(indices[e])
+        if statistics[j, CNT] >= least and place[j] == 0:
+            dense[n_dense] = indices[e]
             n_dense += 1
             place[j] = n_dense
     return n_dense

@@ -31,13 +31,10 @@ from weft.batch import Batch, Floats, Ints
 from weft.geometry.experts import ALPHA, TH, G, L, R
 from weft.geometry.harmless import COST, ETA, LOSS, PRIOR, mixture
 from weft.geometry.losses import CODES
+from weft.geometry.parts import BETTING, GRADIENT, OTHER
 from weft.learner import Borrowed, Kernels, Shares, Target
 from weft.learners.adaptive_events import (
-    BETTING,
     EVENTS_OF_TASK,
-    GRADIENT,
-    OTHER,
-    STATISTICS,
     WEIGHT,
     Hyper,
     Parts,
@@ -107,13 +104,13 @@ class _Default:
         return Kernels(predict, learn, predict_one, learn_one)
 
     def init(self, tasks: Sequence[Any] = ()) -> Parts:
-        return blank(self.auto, self.second_order)
+        return blank(self.second_order)
 
     # --- what was learned ---
 
     def _shared(self, state: Parts, features: Any) -> Floats:
         """The stack's shared weights of some features."""
-        found = self._stacked(state, state.features[features, STATISTICS:])
+        found = self._stacked(state, state.features[features])
         if self.second_order:
             seats = state.seat[features]
             found += np.where(seats > 0, state.stack[V, 4] * state.seated[seats], 0.0)
@@ -168,7 +165,7 @@ class _Default:
         features, values, s = look(self.hyper, state, batch)
         slot = int(batch.task[0])
         own = self._own(state, state.own_bias[slot : slot + 1])
-        shared = self._stacked(state, state.bias[:, STATISTICS:])
+        shared = self._stacked(state, state.bias)
         if self.second_order:
             shared += state.stack[V, 4] * state.seated[0]
         return features, values, float(own[0]), float(shared[0]), float(s)

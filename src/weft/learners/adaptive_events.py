@@ -7,15 +7,29 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row, set_single
-from weft.geometry.experts import EPS, TH, G, R, bet, descend, settle
+from weft.geometry.experts import EPS
 from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
 from weft.geometry.newton import SEATS, SPREAD, hand_out_seats, newton_step, seat_row, seated_score
+from weft.geometry.parts import (
+    HEAVY,
+    PART_WIDTH,
+    Errors,
+    ask_features,
+    copy_bias,
+    copy_rows,
+    lighten,
+    moved,
+    paste_rows,
+    scored,
+    starts_in_rest,
+    starts_of,
+)
 from weft.geometry.row_scaling import CNT, EVENTS, HALF, NONZEROS, count_row, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
 from weft.instructions import prefetch
 from weft.jit import Handle, inner, kernel, lean
+from weft.lanes import WIDTH, added_up, four_at, spread
 from weft.pairs import (
-    AHEAD,
     BASE,
     COUNT,
     FAR,
@@ -28,15 +42,11 @@ from weft.pairs import (
     first_place,
     first_slot,
     has_room,
+    number_of,
     open_row,
+    place,
 )
 from weft.state import Array, Plan
-
-STATISTICS = 3
-"""Columns of a feature before its shared parts: see `row_scaling`."""
-GRADIENT, BETTING, OTHER = 0, 2, 6
-"""First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
-of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
 
 EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
 """Further columns of a task's row: see `harmless`."""
@@ -50,8 +60,14 @@ V, H = 0, 1
 expert. One that a learner does not have predicts 0, and keeps its weight."""
 EXPERTS = 5
 
-HEAVY = 2.0**500
-"""When an event weighs as much, all sums are divided by it."""
+AHEAD = 2
+"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
+
+AHEAD = 2
+"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
+
+STATISTICS_WIDTH = 4
+"""Columns in memory."""
 
 
 class Hyper(NamedTuple):
@@ -64,13 +80,17 @@ class Hyper(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Own parts of (task, feature) pairs and of every task's bias, shared parts of features and of the bias."""
+    """Own parts of (task, feature) pairs and of every task's bias, shared parts of features and of the bias.
+
+    `statistics` of features are those of `row_scaling`.
+    """
 
     pairs: Pairs
     own: Floats
     own_bias: Floats
     features: Floats
     bias: Floats
+    statistics: Floats
     dense: Ints
     place: Ints
     n_dense: Ints
@@ -95,14 +115,18 @@ class Parts(NamedTuple):
 
 
 def plan(auto: bool, second: bool) -> Plan:
-    """`adaptive` has no own and no pooled expert; the second-order one is an option."""
+    """`adaptive` has no own and no pooled expert; the second-order one is an option.
+
+    In memory a row has the same width with either: a pair's is a cache line, and whole vectors can be read.
+    """
     width, seats = 8 if auto else 6, SEATS if second else 0
     return Plan(
         axes={
             "own": ("pair", width),
             "own_bias": ("task", width),
-            "features": ("feature", STATISTICS + width),
-            "bias": (1, STATISTICS + width),
+            "features": ("feature", width),
+            "bias": (1, width),
+            "statistics": ("feature", 3),
             "dense": ("feature",),
             "place": ("feature",),
             "n_dense": (1,),
@@ -118,6 +142,10 @@ def plan(auto: bool, second: bool) -> Plan:
         names={"dense": "feature"},
         counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
         check=_check,
+        padded={
+            **dict.fromkeys(("own", "own_bias", "features", "bias"), PART_WIDTH),
+            "statistics": STATISTICS_WIDTH,
+        },
     )
 
 
@@ -128,7 +156,7 @@ def _check(arrays: Mapping[str, Array]) -> None:
     listed[dense[:n]] = np.arange(1, n + 1)
     if not np.array_equal(listed, place) or np.any(dense[n:]):
         raise ValueError("the state's list of dense features does not fit their places")
-    seen, totals = arrays["features"][:, CNT], arrays["totals"]
+    seen, totals = arrays["statistics"][:, CNT], arrays["totals"]
     if not (np.all(seen >= 0.0) and seen.sum() == totals[NONZEROS] and np.all(seen <= totals[EVENTS])):
         raise ValueError("the state's features have not occurred as often as its totals say")
     if np.any(seen[dense[:n]] < HALF * totals[EVENTS]):
@@ -138,18 +166,19 @@ def _check(arrays: Mapping[str, Array]) -> None:
         raise ValueError("the state's seats are not handed out one by one")
 
 
-def blank(auto: bool, second: bool) -> Parts:
+def blank(second: bool) -> Parts:
     """Nothing is learned; `auto` begins as `adaptive`."""
-    width, seats, ints = 8 if auto else 6, SEATS if second else 0, np.zeros(0, np.int64)
-    parts, shared = np.zeros((0, width)), np.zeros((0, STATISTICS + width))
+    seats, ints = SEATS if second else 0, np.zeros(0, np.int64)
+    parts = np.zeros((0, PART_WIDTH))
     matrix = np.zeros((seats, seats))
     matrix[:1, :1] = SPREAD
     return Parts(
         pairs=dense(0, 1),
         own=parts,
         own_bias=parts.copy(),
-        features=shared,
-        bias=np.zeros((1, STATISTICS + width)),
+        features=parts.copy(),
+        bias=np.zeros((1, PART_WIDTH)),
+        statistics=np.zeros((0, STATISTICS_WIDTH)),
         dense=ints,
         place=ints.copy(),
         n_dense=np.zeros(1, np.int64),
@@ -172,11 +201,14 @@ class Space(NamedTuple):
     z: Floats
     own_bets: Floats
     shared_bets: Floats
+    own_rest: Floats  # copies of the last rows, which do not fill a vector, and of the bias
+    shared_rest: Floats
     x: Floats  # the row at its seats, and the matrix times that
     px: Floats
     e: Floats  # scores of the experts
     c: Floats  # the same, clipped
     f: Floats  # stack, own, pooled
+    g: Floats  # what they predict
     w: Floats  # their weights
     l: Floats  # likelihoods, or half squares, of these and of the mixture
 
@@ -186,15 +218,17 @@ def space_for(state: Parts, batch: Batch) -> Space:
     """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
     longest, totals = longest_row(batch), state.totals
     mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
-    most = longest + int(max(longest, mean) / HALF) + 2
+    most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
     ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((5, EXPERTS))
+    small = np.zeros((6, EXPERTS))
     return Space(
         ints[0],
         ints[1],
         floats[0],
         floats[1],
         floats[2],
+        np.zeros((WIDTH, PART_WIDTH)),
+        np.zeros((WIDTH, PART_WIDTH)),
         seats[0],
         seats[1],
         small[0],
@@ -202,6 +236,7 @@ def space_for(state: Parts, batch: Batch) -> Space:
         small[2],
         small[3],
         small[4],
+        small[5],
     )
 
 
@@ -210,23 +245,36 @@ def sigma(q: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
 
 
-@lean
-def _ask(state: Parts, batch: Batch, i: int) -> None:
-    """Ask memory for what example i will need soon: its features, and the keys or the numbers of its pairs."""
-    pairs, own, features = state.pairs, state.own, state.features
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    k, width, last = batch.task[i], own.shape[1], features.shape[1] - 1
+@inner
+def _row_ahead(state: Parts, batch: Batch, i: int, ahead: int) -> tuple[int, int, int]:
+    """Where the row of a later example begins and ends, and its task; an empty one where all is in the cache."""
+    if ahead > 0 and i + ahead < len(batch.task) and state.own.size + state.features.size > FAR:
+        row = batch.row[i + ahead]
+        return batch.indptr[row], batch.indptr[row + 1], batch.task[i + ahead]
+    return 0, 0, 0
+
+
+@inner
+def _ask_keys(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for the keys of hashed pairs of task k."""
+    keys, table = state.pairs.keys, state.pairs.table
+    base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
     for e in range(begin, end):
-        at = min(batch.indices[e], len(features) - 1) * features.shape[1]
-        prefetch(features, at)
-        prefetch(features, at + last)
-    if pairs.layout[HASHED]:
-        base, size = np.uint64(pairs.table[k, BASE]), np.uint64(pairs.table[k, SIZE])
+        prefetch(keys, base + first_place(indices[e], size))
+
+
+@inner
+def _ask_own(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for pairs of task k."""
+    layout, keys, table = state.pairs
+    if layout[HASHED]:
+        base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
         for e in range(begin, end):
-            prefetch(pairs.keys, base + first_place(batch.indices[e], size))
+            prefetch(state.own, max(start + number_of(keys[place(keys, base, size, indices[e])]) - 1, 0) * PART_WIDTH)
     else:
+        last = len(state.features) - 1
         for e in range(begin, end):
-            prefetch(own, (k * pairs.layout[TASK_STRIDE] + min(batch.indices[e], len(features) - 1)) * width)
+            prefetch(state.own, (k * layout[TASK_STRIDE] + min(indices[e], last)) * PART_WIDTH)
 
 
 @lean
@@ -237,69 +285,118 @@ def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
         find_row(keys, table, state.own, k, found, 0, count, slots)
     else:
         for a in range(count):
-            slots[a] = k * layout[TASK_STRIDE] + found[a]
+            slots[a] = k * layout[TASK_STRIDE] + found[a] if found[a] < len(state.features) else -1
 
 
 @lean
-def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
-    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
-    found, slots, z, own_bets, shared_bets, x, _, e, c, f, w, _ = space
-    own, own_bias, features, bias, stack = state.own, state.own_bias, state.features, state.bias, state.stack
-    if len(features) > FAR and i + AHEAD < len(batch.task):
-        _ask(state, batch, i + AHEAD)
+def _score(state: Parts, batch: Batch, i: int, count: int, space: Space, learning: bool) -> None:
+    """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
+
+    Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
+    """
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
+    own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
+    hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
+        state.pairs.layout[HASHED],
+        _row_ahead(state, batch, i, AHEAD),
+        _row_ahead(state, batch, i, 0 if learning else 1),
+    )
+    known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
+    z[count] = 1.0
+    for n in range(count + 1, whole + WIDTH):
+        z[n] = 0.0
+    last, usual = four_at(z, np.uint64(whole)), True
+    for n in range(count):
+        usual = usual and found[n] < known
+    sums = (none, none, none)
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        if usual:
+            sums = scored(features, starts_of(features, found, n), value, a, shared_bets, n, sums)
+        else:
+            copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
+            sums = scored(shared_rest, starts_in_rest(shared_rest), value, a, shared_bets, n, sums)
+        until = min(then + WIDTH, then_end)
+        ask_features(features, indices, then, until)
+        if hashed:
+            _ask_keys(state, then_task, indices, then, until)
+        then = until
+    ask_features(features, indices, then, then_end)
+    if hashed:
+        _ask_keys(state, then_task, indices, then, then_end)
+    copy_rows(features, known, found, found, whole, count, shared_rest)
+    copy_bias(state.bias, 0, count - whole, shared_rest)
+    sums = scored(shared_rest, starts_in_rest(shared_rest), last, a, shared_bets, whole, sums)
+    e[3] = added_up(sums[2])
+    sums = (sums[0], sums[1], none)
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        if usual:
+            sums = scored(own, starts_of(own, slots, n), value, a, own_bets, n, sums)
+        else:
+            copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
+            sums = scored(own_rest, starts_in_rest(own_rest), value, a, own_bets, n, sums)
+        until = min(coming + WIDTH, coming_end)
+        _ask_own(state, next_task, indices, coming, until)
+        coming = until
+    _ask_own(state, next_task, indices, coming, coming_end)
+    copy_rows(own, known, slots, found, whole, count, own_rest)
+    copy_bias(state.own_bias, k, count - whole, own_rest)
+    sums = scored(own_rest, starts_in_rest(own_rest), last, a, own_bets, whole, sums)
+    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
+
+
+@lean
+def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, learning: bool) -> tuple[int, float, float]:
+    """Scale and score example i: the number of its features, the stack's score s, and the prediction p.
+
+    If it is to be learned next, memory is asked for the next example's pairs then.
+    """
+    found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
+    stack = state.stack
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    then, then_end, _ = _row_ahead(state, batch, i, AHEAD)
     count = scale_row(
-        state.totals, features, state.dense, state.n_dense[0], batch.indices, batch.values, begin, end, found, z
+        state.totals,
+        state.statistics,
+        state.dense,
+        state.n_dense[0],
+        batch.indices,
+        batch.values,
+        begin,
+        end,
+        found,
+        z,
+        space.own_bets,
+        then,
+        then_end,
     )
     _find(state, k, count, found, slots)
-    a = state.totals[WEIGHT]
-    gradient, betting, other = bias[0, STATISTICS + GRADIENT], bet(bias, 0, STATISTICS + BETTING, a), 0.0
-    shared_bets[count] = betting
-    for n in range(count):
-        j, value = np.uint64(found[n]), z[n]
-        shared_bets[n] = bet(features, j, STATISTICS + BETTING, a)
-        gradient += features[j, STATISTICS + GRADIENT] * value
-        betting += shared_bets[n] * value
-        if hyper.auto:
-            other += features[j, STATISTICS + OTHER] * value
-    e[3] = other + bias[0, STATISTICS + OTHER] if hyper.auto else 0.0
-    own_bets[count], other = bet(own_bias, k, BETTING, a), 0.0
-    gradient += own_bias[k, GRADIENT]
-    betting += own_bets[count]
-    for n in range(count):
-        own_bets[n] = 0.0
-        if slots[n] >= 0:
-            slot, value = np.uint64(slots[n]), z[n]
-            own_bets[n] = bet(own, slot, BETTING, a)
-            gradient += own[slot, GRADIENT] * value
-            betting += own_bets[n] * value
-            if hyper.auto:
-                other += own[slot, OTHER] * value
-    e[2] = other + own_bias[k, OTHER] if hyper.auto else 0.0
-    e[0], e[1], e[4] = gradient, betting, 0.0
+    _score(state, batch, i, count, space, learning)
     if hyper.second:
-        seat_row(state.seat, state.n_seats[0], found, z, count, x)
-        e[4] = seated_score(state.seated, state.n_seats[0], x)
+        seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
+        e[4] = seated_score(state.seated, state.n_seats[0], space.x)
     s = 0.0
     for m in range(EXPERTS):
         c[m] = min(max(e[m], -SMAX), SMAX)
         s += stack[V, m] * c[m]
-    return count, s, _predicted(hyper, state, k, s, c, f, w)
+    return count, s, _predicted(hyper, state, k, s, space)
 
 
 @lean
-def _predicted(hyper: Hyper, state: Parts, k: int, s: float, c: Floats, f: Floats, w: Floats) -> float:
+def _predicted(hyper: Hyper, state: Parts, k: int, s: float, space: Space) -> float:
     """The stack's prediction, or that of the mixture of stack, own and pooled model."""
     low, high = state.labels[ULO], state.labels[UHI]
+    c, f, g, w = space.c, space.f, space.g, space.w
     f[0], f[1], f[2] = s, c[2], c[3]
-    if not hyper.auto:
-        return min(max(s, low), high) if hyper.square else sigma(s)
-    mixture(state.tasks, k, hyper.square, w)
     p = 0.0
-    for m in range(3):
+    if hyper.auto:
+        mixture(state.tasks, k, hyper.square, w)
+    for m in range(3 if hyper.auto else 1):
         if hyper.square:
             f[m] = min(max(f[m], low), high)
-        p += w[m] * (f[m] if hyper.square else sigma(f[m]))
+        g[m] = f[m] if hyper.square else sigma(f[m])
+        p += (w[m] if hyper.auto else 1.0) * g[m]
     return p
 
 
@@ -318,11 +415,9 @@ def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
 @lean
 def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) -> None:
     """The layer that does no harm; `tasks[k, 0]` counts the event already."""
-    f, w, l = space.f, space.w, space.l
+    g, w, l = space.g, space.w, space.l
     for m in range(4):
-        guess = p
-        if m < 3:
-            guess = f[m] if hyper.square else sigma(f[m])
+        guess = g[m] if m < 3 else p
         if hyper.square:
             l[m] = 0.5 * (guess - u) * (guess - u)
         else:
@@ -346,39 +441,52 @@ def _note(hyper: Hyper, u: float, p: float, s: float, space: Space, trace: Float
             trace[i, m] = -math.log(guess if u > 0.5 else 1.0 - guess)
 
 
+@inner
+def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
+    """Of expert m; that of log-odds is not clipped where these enter the stack."""
+    if hyper.square:
+        return float(space.c[m] - u)
+    if hyper.auto and (m == 2 or m == 3) and space.e[m] == space.c[m]:
+        return float(space.g[m - 1] - u)
+    return sigma(space.e[m]) - u
+
+
 @lean
-def _move(hyper: Hyper, state: Parts, k: int, count: int, u: float, space: Space) -> None:
+def _move(hyper: Hyper, state: Parts, batch: Batch, i: int, count: int, u: float, space: Space) -> None:
     """Every expert learns from its own error."""
-    found, slots, z, own_bets, shared_bets, x, px, e, c, _, _, _ = space
-    own, own_bias, features, bias = state.own, state.own_bias, state.features, state.bias
-    a = state.totals[WEIGHT]
-    heavier, eta = math.sqrt(a), hyper.eta
-    eps, own_eps = a * EPS, a * (EPS + hyper.prior)
-    # An expert's error; that of log-odds is not clipped where these enter the stack.
-    by_steps = heavier * (c[0] - u if hyper.square else sigma(e[0]) - u)
-    by_bets = c[1] - u if hyper.square else sigma(e[1]) - u
-    alone = heavier * (c[2] - u if hyper.square else sigma(e[2]) - u)
-    together = heavier * (c[3] - u if hyper.square else sigma(e[3]) - u)
-    for n in range(count):
-        slot, j, value = np.uint64(slots[n]), np.uint64(found[n]), z[n]
-        descend(own, slot, GRADIENT, by_steps * value, own_eps, eta)
-        descend(features, j, STATISTICS + GRADIENT, by_steps * value, eps, eta)
-        settle(own, slot, BETTING, by_bets * value, own_bets[n], a)
-        settle(features, j, STATISTICS + BETTING, by_bets * value, shared_bets[n], a)
-        if hyper.auto:
-            descend(own, slot, OTHER, alone * value, own_eps, eta)
-            descend(features, j, STATISTICS + OTHER, together * value, eps, eta)
-    descend(own_bias, k, GRADIENT, by_steps, own_eps, eta)
-    descend(bias, 0, STATISTICS + GRADIENT, by_steps, eps, eta)
-    settle(own_bias, k, BETTING, by_bets, own_bets[count], a)
-    settle(bias, 0, STATISTICS + BETTING, by_bets, shared_bets[count], a)
-    if hyper.auto:
-        descend(own_bias, k, OTHER, alone, own_eps, eta)
-        descend(bias, 0, STATISTICS + OTHER, together, eps, eta)
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
+    own, own_bias, features, bias, auto = state.own, state.own_bias, state.features, state.bias, hyper.auto
+    a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
+    coming, coming_end, next_task = _row_ahead(state, batch, i, 1)
+    heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
+    by_steps = spread(heavier * _expert_error(hyper, space, 0, u))
+    by_bets = spread(_expert_error(hyper, space, 1, u))
+    alone = spread(heavier * _expert_error(hyper, space, 2, u))
+    together = spread(heavier * _expert_error(hyper, space, 3, u))
+    apart = Errors(by_steps, by_bets, alone, spread(a * (EPS + hyper.prior)), eta, weight)
+    shared = Errors(by_steps, by_bets, together, spread(a * EPS), eta, weight)
+    for n in range(0, whole, WIDTH):
+        at = np.uint64(n)
+        value = four_at(z, at)
+        moved(own, starts_of(own, slots, n), value, four_at(own_bets, at), apart, auto)
+        moved(features, starts_of(features, found, n), value, four_at(shared_bets, at), shared, auto)
+        until = min(coming + WIDTH, coming_end)
+        _ask_own(state, next_task, batch.indices, coming, until)
+        coming = until
+    _ask_own(state, next_task, batch.indices, coming, coming_end)
+    at = np.uint64(whole)
+    value = four_at(z, at)
+    moved(own_rest, starts_in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
+    moved(shared_rest, starts_in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
+    paste_rows(own, slots, whole, count, own_rest)
+    paste_rows(features, found, whole, count, shared_rest)
+    for c in range(PART_WIDTH):
+        own_bias[k, c] = own_rest[count - whole, c]
+        bias[0, c] = shared_rest[count - whole, c]
     if hyper.second:
-        guess = c[4] if hyper.square else sigma(e[4])
+        guess = space.c[4] if hyper.square else sigma(space.e[4])
         r = 1.0 if hyper.square else guess * (1.0 - guess)
-        newton_step(state.matrix, state.seated, state.n_seats[0], x, px, u - guess, r)
+        newton_step(state.matrix, state.seated, state.n_seats[0], space.x, space.px, u - guess, r)
 
 
 @lean
@@ -410,14 +518,14 @@ def _learn_example(
     if layout[HASHED]:
         open_row(layout, keys, table, k, space.found, 0, count, space.slots)
     n_dense[0] = count_row(
-        totals, state.features, state.dense, state.place, n_dense[0], batch.indices, batch.values, begin, end
+        totals, state.statistics, state.dense, state.place, n_dense[0], batch.indices, batch.values, begin, end
     )
     tasks[k, EVENTS_OF_TASK] += 1.0
     if hyper.auto:
         _heed(hyper, state, k, u, p, space)
     if ready:
-        _stack(state, space.c, s - u if hyper.square else sigma(s) - u)
-        _move(hyper, state, k, count, u, space)
+        _stack(state, space.c, s - u if hyper.square else space.g[0] - u)
+        _move(hyper, state, batch, i, count, u, space)
     if hyper.second:
         state.n_seats[0] = hand_out_seats(
             state.matrix, state.seat, state.n_seats[0], state.place, batch.indices, begin, end
@@ -430,29 +538,19 @@ def _learn_example(
     if hyper.growth > 1.0:
         totals[WEIGHT] *= hyper.growth
         if totals[WEIGHT] > HEAVY:
-            _lighten(hyper, state)
+            _lighten(state)
 
 
 @lean
-def _lighten(hyper: Hyper, state: Parts) -> None:
+def _lighten(state: Parts) -> None:
     """Divide all sums by HEAVY."""
     state.totals[WEIGHT] /= HEAVY
-    _divide(state.own, hyper.auto)
-    _divide(state.own_bias, hyper.auto)
-    _divide(state.features, hyper.auto)
-    _divide(state.bias, hyper.auto)
+    lighten(state.own)
+    lighten(state.own_bias)
+    lighten(state.features)
+    lighten(state.bias)
     for m in range(EXPERTS):
         state.stack[H, m] /= HEAVY
-
-
-@inner
-def _divide(parts: Floats, auto: bool) -> None:
-    first = parts.shape[1] - (OTHER + 2 if auto else OTHER)  # behind the statistics
-    for row in range(len(parts)):
-        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R):
-            parts[row, first + column] /= HEAVY
-        if auto:
-            parts[row, first + OTHER + 1] /= HEAVY
 
 
 @lean
@@ -475,15 +573,16 @@ def _free(pairs: Pairs, task: int) -> int:
 def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its features and scaled values, and the stack's score."""
     space = space_for(state, batch)
-    count, s, _ = view(hyper, state, batch, batch.rounds[0], space)
-    return space.found[:count].copy(), space.z[:count].copy(), s
+    count, s, _ = view(hyper, state, batch, batch.rounds[0], space, False)
+    known = space.found[:count] < len(state.features)
+    return space.found[:count][known], space.z[:count][known], s
 
 
 @kernel
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
     space = space_for(state, batch)
     for i in range(len(scores)):
-        _, _, p = view(hyper, state, batch, i, space)
+        _, _, p = view(hyper, state, batch, i, space, False)
         scores[i] = answer(hyper, state, batch.task[i], p)
 
 
@@ -496,14 +595,14 @@ def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, 
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             joining = 0
             for i in range(lo, hi):
-                _, _, p = view(hyper, state, batch, i, space)
+                _, _, p = view(hyper, state, batch, i, space, False)
                 scores[i] = answer(hyper, state, batch.task[i], p)
                 joining += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
             extra = state.n_dense[0] + joining
             if layout[HASHED] and not has_room(state.pairs, batch, lo, hi, extra, len(state.dense)):
                 return t
         for i in range(lo, hi):
-            count, s, p = view(hyper, state, batch, i, space)
+            count, s, p = view(hyper, state, batch, i, space, True)
             if hi - lo == 1:
                 if layout[HASHED] and _missing(space.slots, count) > _free(state.pairs, batch.task[i]):
                     return t

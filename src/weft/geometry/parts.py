@@ -1,0 +1,139 @@
+r"""Parts of four features or pairs at a time: read, scored, moved, and written back (see `experts`, `weft.lanes`).
+
+A row of parts has eight numbers, a cache line, of which `adaptive` uses the first six. The last rows of an event, which
+do not fill a vector, and the bias are copied to four rows of their own, the *rest*, and come back when they have moved.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.batch import Floats, Ints
+from weft.geometry.experts import TH, G, R, bet, descended, settled
+from weft.instructions import prefetch
+from weft.jit import core, inner
+from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four
+
+GRADIENT, BETTING, OTHER = 0, 2, 6
+"""First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
+of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
+
+PART_WIDTH = 8
+"""Columns in memory."""
+
+HEAVY = 2.0**500
+"""When an event weighs as much, all sums are divided by it."""
+
+Starts = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+"""Where four rows begin, counted flat."""
+
+
+@inner
+def ask_features(features: Floats, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for features that will be needed soon."""
+    last = len(features) - 1
+    for e in range(begin, end):
+        prefetch(features, min(indices[e], last) * PART_WIDTH)
+
+
+@inner
+def copy_rows(parts: Floats, known: int, rows: Ints, names: Ints, begin: int, end: int, rest: Floats) -> None:
+    """Copy some rows to `rest`; zeros for a pair that was never opened, or a feature that is not known yet."""
+    for n in range(end - begin):
+        row = rows[begin + n]
+        for c in range(parts.shape[1]):
+            rest[n, c] = parts[row, c] if row >= 0 and names[begin + n] < known else 0.0
+
+
+@inner
+def copy_bias(bias: Floats, row: int, at: int, rest: Floats) -> None:
+    """The bias behind the last rows, and zeros behind it."""
+    for n in range(at, WIDTH):
+        for c in range(bias.shape[1]):
+            rest[n, c] = bias[row, c] if n == at else 0.0
+
+
+@core
+def starts_of(parts: Floats, rows: Ints, n: int) -> Starts:
+    """Where four rows begin, counted flat; a pair that was never opened reads the first slot, which no task has."""
+    width = np.uint64(parts.shape[1])
+    return (
+        np.uint64(max(rows[n], 0)) * width,
+        np.uint64(max(rows[n + 1], 0)) * width,
+        np.uint64(max(rows[n + 2], 0)) * width,
+        np.uint64(max(rows[n + 3], 0)) * width,
+    )
+
+
+@core
+def starts_in_rest(parts: Floats) -> Starts:
+    """Where the rows of copies begin."""
+    width = np.uint64(parts.shape[1])
+    return np.uint64(0), width, np.uint64(2) * width, np.uint64(3) * width
+
+
+@core
+def scored(
+    parts: Floats,
+    starts: Starts,
+    z: Four,
+    a: Four,
+    bets: Floats,
+    n: int,
+    sums: tuple[Four, Four, Four],
+) -> tuple[Four, Four, Four]:
+    """Scores of the gradient, the betting and the other expert, with four rows of parts added."""
+    (i, j, k, m), half = starts, np.uint64(WIDTH)
+    w, _, th, g = four_columns(parts, i, j, k, m)
+    largest, won, other, _ = four_columns(parts, i + half, j + half, k + half, m + half)
+    b = bet(th, g, largest, won, a)
+    put_four(bets, np.uint64(n), b)
+    return sums[0] + w * z, sums[1] + b * z, sums[2] + other * z
+
+
+class Errors(NamedTuple):
+    """Errors of the experts, the rate, and what the sums of an event weigh, in all lanes."""
+
+    by_steps: Four
+    by_bets: Four
+    other: Four
+    eps: Four
+    eta: Four
+    a: Four
+
+
+@core
+def moved(
+    parts: Floats,
+    starts: Starts,
+    z: Four,
+    b: Four,
+    errors: Errors,
+    auto: bool,
+) -> None:
+    """Four rows of parts learn."""
+    (i, j, k, m), half = starts, np.uint64(WIDTH)
+    w, squares, th, g = four_columns(parts, i, j, k, m)
+    largest, won, other, others = four_columns(parts, i + half, j + half, k + half, m + half)
+    w, squares = descended(w, squares, errors.by_steps * z, errors.eps, errors.eta)
+    th, g, largest, won = settled(th, g, largest, won, errors.by_bets * z, b, errors.a)
+    if auto:
+        other, others = descended(other, others, errors.other * z, errors.eps, errors.eta)
+    put_columns(parts, i, j, k, m, (w, squares, th, g))
+    put_columns(parts, i + half, j + half, k + half, m + half, (largest, won, other, others))
+
+
+@inner
+def paste_rows(parts: Floats, rows: Ints, begin: int, end: int, rest: Floats) -> None:
+    """Rows that were copied come back."""
+    for n in range(end - begin):
+        for c in range(parts.shape[1]):
+            parts[rows[begin + n], c] = rest[n, c]
+
+
+@inner
+def lighten(parts: Floats) -> None:
+    """Divide all sums by HEAVY."""
+    for row in range(len(parts)):
+        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R, OTHER + 1):
+            parts[row, column] /= HEAVY

@@ -1,0 +1,71 @@
+"""Four numbers at a time against one at a time, bit by bit."""
+
+import math
+
+import numpy as np
+import pytest
+
+from weft import lanes
+from weft.jit import kernel
+
+ODD = [0.0, -0.0, 1.0, -1.5, 1e-310, 1e300, 3.0, 1 / 3]
+
+
+@kernel
+def each(a, b, out):
+    """All functions of two Fours, in rows of `out`."""
+    x, y = lanes.four_at(a, np.uint64(0)), lanes.four_at(b, np.uint64(0))
+    found = (
+        x + y,
+        x - y,
+        x * y,
+        x / lanes.zeros_as_ones(y),
+        lanes.roots(lanes.sizes(x)),
+        lanes.larger(x, y),
+        lanes.smaller(x, y),
+        lanes.signed(lanes.spread(2.0), x),
+        lanes.four_of(a[3], a[1], a[0], b[2]),
+    )
+    for n in range(len(found)):
+        lanes.put_four(out, np.uint64(4 * n), found[n])
+    return lanes.added_up(x)
+
+
+@kernel
+def turn(array, a, b, c, d, target):
+    """Four rows turned, and turned back elsewhere."""
+    columns = lanes.four_columns(array, a, b, c, d)
+    for n in range(4):
+        lanes.put_four(target, np.uint64(4 * n), columns[n])
+    lanes.put_columns(target, np.uint64(16), np.uint64(20), np.uint64(24), np.uint64(28), columns)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_operations(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice(ODD, 4) / 2.0, rng.choice(ODD, 4) / 2.0
+    out = np.full((9, 4), np.nan)
+    total = each(a, b, out)
+    x, y = a.tolist(), b.tolist()
+    pairs = list(zip(x, y, strict=True))
+    expected = [
+        [p + q for p, q in pairs],
+        [p - q for p, q in pairs],
+        [p * q for p, q in pairs],
+        [p / (q if q else 1.0) for p, q in pairs],
+        [math.sqrt(abs(p)) for p in x],
+        [p if p > q else q for p, q in pairs],
+        [p if p < q else q for p, q in pairs],
+        [math.copysign(2.0, p) for p in x],
+        [x[3], x[1], x[0], y[2]],
+    ]
+    assert out.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()
+    assert total == (x[0] + x[2]) + (x[1] + x[3])
+
+
+def test_rows_are_turned():
+    array, target = np.arange(60.0).reshape(6, 10), np.zeros(32)
+    turn(array, np.uint64(3), np.uint64(50), np.uint64(21), np.uint64(10), target)
+    rows = [array.ravel()[at : at + 4] for at in (3, 50, 21, 10)]
+    assert target[:16].reshape(4, 4).T.tolist() == np.array(rows).tolist()
+    assert target[16:].reshape(4, 4).tolist() == np.array(rows).tolist()
