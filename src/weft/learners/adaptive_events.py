@@ -305,9 +305,8 @@ def _score(state: Parts, batch: Batch, i: int, count: int, space: Space, learnin
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
         z[n] = 0.0
-    last, usual = four_at(z, np.uint64(whole)), True
-    for n in range(count):
-        usual = usual and found[n] < known
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    last, usual = four_at(z, np.uint64(whole)), begin == end or batch.indices[end - 1] < known
     sums = (none, none, none)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
