@@ -20,6 +20,7 @@ from weft.geometry.parts import (
     lighten,
     moved,
     paste_rows,
+    row_ahead,
     scored,
     starts_in_rest,
     starts_of,
@@ -32,7 +33,6 @@ from weft.lanes import WIDTH, added_up, four_at, spread
 from weft.pairs import (
     BASE,
     COUNT,
-    FAR,
     HASHED,
     SIZE,
     TASK_STRIDE,
@@ -211,6 +211,8 @@ class Space(NamedTuple):
     g: Floats  # what they predict
     w: Floats  # their weights
     l: Floats  # likelihoods, or half squares, of these and of the mixture
+    errors: Floats  # of the experts
+    ahead: Ints  # how many examples ahead `view` asks for pairs: 0 if the example is learned next, which asks then
 
 
 @kernel
@@ -220,7 +222,7 @@ def space_for(state: Parts, batch: Batch) -> Space:
     mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
     most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
     ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((6, EXPERTS))
+    small = np.zeros((7, EXPERTS))
     return Space(
         ints[0],
         ints[1],
@@ -237,21 +239,14 @@ def space_for(state: Parts, batch: Batch) -> Space:
         small[3],
         small[4],
         small[5],
+        small[6],
+        np.ones(1, np.int64),
     )
 
 
 @lean
 def sigma(q: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
-
-
-@inner
-def _row_ahead(state: Parts, batch: Batch, i: int, ahead: int) -> tuple[int, int, int]:
-    """Where the row of a later example begins and ends, and its task; an empty one where all is in the cache."""
-    if ahead > 0 and i + ahead < len(batch.task) and state.own.size + state.features.size > FAR:
-        row = batch.row[i + ahead]
-        return batch.indptr[row], batch.indptr[row + 1], batch.task[i + ahead]
-    return 0, 0, 0
 
 
 @inner
@@ -289,7 +284,7 @@ def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
 
 
 @lean
-def _score(state: Parts, batch: Batch, i: int, count: int, space: Space, learning: bool) -> None:
+def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None:
     """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
 
     Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
@@ -298,8 +293,8 @@ def _score(state: Parts, batch: Batch, i: int, count: int, space: Space, learnin
     own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
     hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
         state.pairs.layout[HASHED],
-        _row_ahead(state, batch, i, AHEAD),
-        _row_ahead(state, batch, i, 0 if learning else 1),
+        row_ahead(state.own, state.features, batch, i, AHEAD),
+        row_ahead(state.own, state.features, batch, i, space.ahead[0]),
     )
     known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
     z[count] = 1.0
@@ -346,15 +341,12 @@ def _score(state: Parts, batch: Batch, i: int, count: int, space: Space, learnin
 
 
 @lean
-def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, learning: bool) -> tuple[int, float, float]:
-    """Scale and score example i: the number of its features, the stack's score s, and the prediction p.
-
-    If it is to be learned next, memory is asked for the next example's pairs then.
-    """
+def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
+    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
     found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
     stack = state.stack
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    then, then_end, _ = _row_ahead(state, batch, i, AHEAD)
+    then, then_end, _ = row_ahead(state.own, state.features, batch, i, AHEAD)
     count = scale_row(
         state.totals,
         state.statistics,
@@ -371,7 +363,7 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, learnin
         then_end,
     )
     _find(state, k, count, found, slots)
-    _score(state, batch, i, count, space, learning)
+    _score(state, batch, i, count, space)
     if hyper.second:
         seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
         e[4] = seated_score(state.seated, state.n_seats[0], space.x)
@@ -456,12 +448,13 @@ def _move(hyper: Hyper, state: Parts, batch: Batch, i: int, count: int, u: float
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
     own, own_bias, features, bias, auto = state.own, state.own_bias, state.features, state.bias, hyper.auto
     a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
-    coming, coming_end, next_task = _row_ahead(state, batch, i, 1)
+    coming, coming_end, next_task = row_ahead(state.own, state.features, batch, i, 1)
     heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
-    by_steps = spread(heavier * _expert_error(hyper, space, 0, u))
-    by_bets = spread(_expert_error(hyper, space, 1, u))
-    alone = spread(heavier * _expert_error(hyper, space, 2, u))
-    together = spread(heavier * _expert_error(hyper, space, 3, u))
+    errors = space.errors
+    for m in range(4):
+        errors[m] = _expert_error(hyper, space, m, u)
+    by_steps, by_bets = spread(heavier * errors[0]), spread(errors[1])
+    alone, together = spread(heavier * errors[2]), spread(heavier * errors[3])
     apart = Errors(by_steps, by_bets, alone, spread(a * (EPS + hyper.prior)), eta, weight)
     shared = Errors(by_steps, by_bets, together, spread(a * EPS), eta, weight)
     for n in range(0, whole, WIDTH):
@@ -572,7 +565,7 @@ def _free(pairs: Pairs, task: int) -> int:
 def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its features and scaled values, and the stack's score."""
     space = space_for(state, batch)
-    count, s, _ = view(hyper, state, batch, batch.rounds[0], space, False)
+    count, s, _ = view(hyper, state, batch, batch.rounds[0], space)
     known = space.found[:count] < len(state.features)
     return space.found[:count][known], space.z[:count][known], s
 
@@ -581,7 +574,7 @@ def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
     space = space_for(state, batch)
     for i in range(len(scores)):
-        _, _, p = view(hyper, state, batch, i, space, False)
+        _, _, p = view(hyper, state, batch, i, space)
         scores[i] = answer(hyper, state, batch.task[i], p)
 
 
@@ -592,16 +585,17 @@ def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, 
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hi - lo > 1:  # all of a round is scored before any of it is learned
-            joining = 0
+            joining, space.ahead[0] = 0, 1
             for i in range(lo, hi):
-                _, _, p = view(hyper, state, batch, i, space, False)
+                _, _, p = view(hyper, state, batch, i, space)
                 scores[i] = answer(hyper, state, batch.task[i], p)
                 joining += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
             extra = state.n_dense[0] + joining
             if layout[HASHED] and not has_room(state.pairs, batch, lo, hi, extra, len(state.dense)):
                 return t
+        space.ahead[0] = 0
         for i in range(lo, hi):
-            count, s, p = view(hyper, state, batch, i, space, True)
+            count, s, p = view(hyper, state, batch, i, space)
             if hi - lo == 1:
                 if layout[HASHED] and _missing(space.slots, count) > _free(state.pairs, batch.task[i]):
                     return t
