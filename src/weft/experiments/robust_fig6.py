@@ -101,7 +101,7 @@ def run(settings: Settings) -> Figures:
         return float(np.mean(passed(of, settings["learner"], letters)["error"]))
 
     held_out = stream(settings["choosing"])
-    grid: dict[str, list[float]] = dict.fromkeys(("eta1", "eta2"), settings["grid"])
+    grid = {"eta1": settings["grid"], "eta2": settings["grid"]}
     best = search(settings["stands"], grid, False, lambda letters: error(letters, held_out)).letters
     streams = [stream(seed) for seed in settings["shuffles"]]
     errors = [[error(best | {settings["letter"]: value}, of) for of in streams] for value in settings["values"]]

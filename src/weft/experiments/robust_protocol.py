@@ -56,16 +56,28 @@ def pairs_of_letters(data: Known) -> Known:
 
 
 def _words(data: Known) -> Known:
-    return unit_rows(inverse_frequencies(log_counts(frequent_columns(data, WORDS))))
+    return inverse_frequencies(log_counts(frequent_columns(data, WORDS)))
+
+
+def _own_words(data: Known) -> Known:
+    return inverse_frequencies(log_counts(frequent_columns(offset_columns(data), len(data.task_names) * WORDS)))
 
 
 READINGS: dict[str, dict[str, Callable[[Known], Known]]] = {
     "pu_spam": {
-        "1,458 shared columns, unit tf-idf": _words,
-        "a dictionary per user, unit tf-idf": lambda data: unit_rows(
-            inverse_frequencies(log_counts(frequent_columns(offset_columns(data), 4 * WORDS)))
+        "1,458 shared columns, unit tf-idf": lambda data: unit_rows(_words(data)),
+        "1,458 shared columns, tf-idf as it is": _words,
+        "a dictionary per user, unit tf-idf": lambda data: unit_rows(_own_words(data)),
+        "a dictionary per user, tf-idf as it is": _own_words,
+        "all shared columns, unit tf-idf": lambda data: unit_rows(inverse_frequencies(log_counts(data))),
+        "all shared columns, tf-idf as it is": lambda data: inverse_frequencies(log_counts(data)),
+        "1,458 shared columns and a constant, unit tf-idf": lambda data: unit_rows(
+            with_constant(unit_rows(_words(data)), 0.2)
         ),
-        "1,458 shared columns, tf-idf as it is": lambda data: inverse_frequencies(
+        "1,458 shared columns, unit tf-idf without logarithm": lambda data: unit_rows(
+            inverse_frequencies(frequent_columns(data, WORDS))
+        ),
+        "1,458 shared columns, unit log counts without idf": lambda data: unit_rows(
             log_counts(frequent_columns(data, WORDS))
         ),
     },

@@ -12,16 +12,16 @@ import numpy as np
 from weft.experiments.experiment import Experiment, Figures, Settings
 from weft.experiments.robust_protocol import READINGS, SETS, TAKEN, passed, shuffle
 from weft.experiments.robust_report import report
-from weft.experiments.robust_rows import BATCH, NO_U, NO_V, OTHERS, ROMCO, ROWS, ZERO, Row, search
+from weft.experiments.robust_rows import BATCH, NO_U, NO_V, OTHERS, POWERS, ROMCO, ROWS, ZERO, Row, search
 
 REPORTED = range(10)
 CHOOSING = 1000
 """The shuffle on which letters are chosen; it is not reported, nor are those on which readings are compared."""
-COMPARING = (1001, 1002, 1003)
+COMPARING = range(1003, 1009)
 _SHORT = {"pu_spam": 250, "mhc1": 84, "movielens_cf": 34}
 """Rows of every task, about 1,000 in all, on which fits at every 100 rows are compared with fewer."""
-_SMALL = {"eta1": (0.001, 0.1, 1.0), "eta2": (0.001, 0.1, 1.0), "lam1": (1e-4, 1e-2), "lam2": (1e-4, 1e-2)}
-"""The grid of ROMCO where readings are compared."""
+_SMALL = {"eta1": POWERS[2:], "eta2": POWERS[2:], "lam1": (1e-4, 1e-2), "lam2": (1e-4, 1e-2)}
+"""The grid of ROMCO where readings are compared: rows that are not scaled need small steps."""
 ABOUT = """Mails of four users, peptides of twelve alleles and films of thirty users come in rounds, a row of every task
 that still has one, and are scored before they are learned. Error rates, F-measures and seconds are means over ten
 shuffles. Eleven learners are the paper's; the rows beside them (ROMCO without penalties, with one of its two parts,
@@ -91,9 +91,9 @@ def _cell(what: str, name: str, rows: list[Row], shuffles: list[int], most: int 
 
 def _of_rows(what: str, name: str, order: str, which: int, most: int | None = None) -> Settings:
     """Some rows under another reading, or another order, each with letters of its own."""
-    chosen = [ROWS["PA-Global, own C"], ROWS["PA-Unique, own C"]]
+    chosen = [ROWS["PA-Global"], ROWS["PA-Unique"], ROWS["PA-Unique, own C"]]
     chosen += [ROWS[who]._replace(grid=_SMALL, beside={}) for who in ROMCO]
-    chosen.append(ROWS[ZERO])
+    chosen.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
     shuffles = list(COMPARING) if most is None else [COMPARING[0]]
     return _cell(what, name, chosen, shuffles, most) | {"reading": list(READINGS[name])[which], "order": order}
 
