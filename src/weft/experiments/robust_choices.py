@@ -60,8 +60,8 @@ def choices(runs: Runs, results: Results) -> list[Choice]:
         ),
         Choice(
             "The grid of ROMCO: four letters of 1e-6 to 1 are 2,401 runs.",
-            "Steps of 0.001 to 1, lambdas of 1e-6 to 1: 784. For films in turns: steps, lambdas, and again. Settled by the time that "
-            "runs took.",
+            "Steps of 0.001 to 1, lambdas of 1e-6 to 1: 784. For films in turns: steps, lambdas, and again. "
+            "Settled by the time that runs took.",
             _grids(runs),
         ),
         Choice(
