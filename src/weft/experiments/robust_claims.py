@@ -218,7 +218,7 @@ def _hundred(here: Mapping[str, Run]) -> Claim:
     where, printed = "Sec. 6.2", TABLE3["MTFL"][2] / TABLE3["ROMCO-LogD"][2]
     told = f"The figures that the paper gives for it, 28.72 and 302.17 s, have the ratio {printed:.1f}."
     if "MTFL" not in here or "ROMCO-LogD" not in here:
-        return Claim(text, where, "not confirmed", told)
+        return Claim(text, where, "not testable here", f"{_NOT_RUN} {told}")
     ratio = float(np.median(here["MTFL"].seconds) / np.median(here["ROMCO-LogD"].seconds))
     why = (
         f"{told} In this program, on films that stand in for the paper's, and with MTFL fitted only when its rows have "
