@@ -25,7 +25,10 @@ PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NU
 
 def _shared_sources() -> list[Path]:
     here = Path(__file__).parent
-    learners = ("own_parts", "shared_loss", "descent_dense", "descent_mirror", "mirror_table")
+    learners = (
+        *("own_parts", "shared_loss", "descent_dense", "descent_mirror", "mirror_table"),
+        *("adaptive_state", "adaptive_scoring"),
+    )
     names = ("jit", "instructions", "lanes", "batch", "pairs", "state", *(f"learners/{name}" for name in learners))
     return [*(here / f"{name}.py" for name in names), *sorted((here / "geometry").glob("*.py"))]
 

@@ -33,20 +33,8 @@ from weft.geometry.harmless import COST, ETA, LOSS, PRIOR, mixture
 from weft.geometry.losses import CODES
 from weft.geometry.parts import BETTING, GRADIENT, OTHER
 from weft.learner import Borrowed, Kernels, Shares, Target
-from weft.learners.adaptive_events import (
-    EVENTS_OF_TASK,
-    WEIGHT,
-    Hyper,
-    Parts,
-    V,
-    blank,
-    learn,
-    learn_one,
-    look,
-    plan,
-    predict,
-    predict_one,
-)
+from weft.learners.adaptive_events import learn, learn_one, look, predict, predict_one
+from weft.learners.adaptive_state import EVENTS_OF_TASK, WEIGHT, Hyper, Parts, V, blank, plan
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.pairs import HASHED, find_row
 from weft.state import Array, Plan, live

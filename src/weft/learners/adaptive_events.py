@@ -1,406 +1,34 @@
-"""Events of `adaptive` and `auto`: a row is scaled, its slots are looked up once, all experts score and learn it."""
+"""Events of `adaptive` and `auto`: what `adaptive_scoring` has looked at is learned by every layer."""
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints, longest_row, set_single
+from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.experts import EPS
-from weft.geometry.harmless import LOSS, heed_likelihoods, heed_squares, mixture
-from weft.geometry.newton import SEATS, SPREAD, hand_out_seats, newton_step, seat_row, seated_score
+from weft.geometry.harmless import heed_likelihoods, heed_squares
+from weft.geometry.newton import hand_out_seats, newton_step
 from weft.geometry.parts import (
     HEAVY,
     PART_WIDTH,
     Errors,
-    ask_features,
-    copy_bias,
-    copy_rows,
     lighten,
     moved,
     paste_rows,
     row_ahead,
-    scored,
     starts_in_rest,
     starts_of,
 )
-from weft.geometry.row_scaling import CNT, EVENTS, HALF, NONZEROS, count_row, scale_row
-from weft.geometry.target_frame import HI, LO, UHI, ULO, UMAX, count_label, frame
-from weft.instructions import prefetch
+from weft.geometry.row_scaling import EVENTS, count_row
+from weft.geometry.target_frame import UMAX, count_label, frame
 from weft.jit import Handle, inner, kernel, lean
-from weft.lanes import WIDTH, added_up, four_at, spread
-from weft.pairs import (
-    BASE,
-    COUNT,
-    HASHED,
-    SIZE,
-    TASK_STRIDE,
-    Pairs,
-    dense,
-    find_row,
-    first_place,
-    first_slot,
-    has_room,
-    number_of,
-    open_row,
-    place,
-)
-from weft.state import Array, Plan
+from weft.lanes import WIDTH, four_at, spread
+from weft.learners.adaptive_scoring import Space, answer, ask_own, sigma, space_for, view
+from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, H, Hyper, Parts, V
+from weft.pairs import COUNT, HASHED, SIZE, Pairs, first_slot, has_room, open_row
 
-EVENTS_OF_TASK, YSUM, TASK_DEV = 0, 6, 7
-"""Further columns of a task's row: see `harmless`."""
-
-WEIGHT = 3
-"""Position in the totals, after those of `row_scaling`: what an event weighs (see `experts`)."""
-
-SMAX, QMAX, ETA_STACK = 8.0, 14.0, 0.1
-V, H = 0, 1
-"""Rows of the stack: its weights, and their sums of squares, for the gradient, betting, own, pooled and second-order
-expert. One that a learner does not have predicts 0, and keeps its weight."""
-EXPERTS = 5
-
-AHEAD = 2
-"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
-
-AHEAD = 2
-"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
-
-STATISTICS_WIDTH = 4
-"""Columns in memory."""
-
-
-class Hyper(NamedTuple):
-    auto: bool
-    square: bool
-    second: bool
-    eta: float
-    prior: float
-    growth: float
-
-
-class Parts(NamedTuple):
-    """Own parts of (task, feature) pairs and of every task's bias, shared parts of features and of the bias.
-
-    `statistics` of features are those of `row_scaling`.
-    """
-
-    pairs: Pairs
-    own: Floats
-    own_bias: Floats
-    features: Floats
-    bias: Floats
-    statistics: Floats
-    dense: Ints
-    place: Ints
-    n_dense: Ints
-    totals: Floats
-    labels: Floats
-    tasks: Floats
-    stack: Floats
-    matrix: Floats
-    seated: Floats
-    seat: Ints
-    n_seats: Ints
-
-    def further(self, batch: Batch, done: int) -> tuple[int, int]:
-        """How many pairs a row of the next round may open beyond its own, and how many a task can have.
-
-        Beyond its own are dense features, and those that join in the round; see `learn`, which asks the same.
-        """
-        lo, hi = batch.rounds[done], batch.rounds[done + 1]
-        rows = batch.row[lo:hi]
-        joining = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) if hi - lo > 1 else 0
-        return int(self.n_dense[0]) + joining, len(self.dense)
-
-
-def plan(auto: bool, second: bool) -> Plan:
-    """`adaptive` has no own and no pooled expert; the second-order one is an option.
-
-    In memory a row has the same width with either: a pair's is a cache line, and whole vectors can be read.
-    """
-    width, seats = 8 if auto else 6, SEATS if second else 0
-    return Plan(
-        axes={
-            "own": ("pair", width),
-            "own_bias": ("task", width),
-            "features": ("feature", width),
-            "bias": (1, width),
-            "statistics": ("feature", 3),
-            "dense": ("feature",),
-            "place": ("feature",),
-            "n_dense": (1,),
-            "totals": (4,),
-            "labels": (10,),
-            "tasks": ("task", LOSS + 4),
-            "stack": (2, EXPERTS),
-            "matrix": (seats, seats),
-            "seated": (seats,),
-            "seat": ("feature" if second else 0,),
-            "n_seats": (1,),
-        },
-        names={"dense": "feature"},
-        counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
-        check=_check,
-        padded={
-            **dict.fromkeys(("own", "own_bias", "features", "bias"), PART_WIDTH),
-            "statistics": STATISTICS_WIDTH,
-        },
-    )
-
-
-def _check(arrays: Mapping[str, Array]) -> None:
-    """A file may claim anything: the dense features must be where they say they are, and no more than there can be."""
-    n, dense, place = int(arrays["n_dense"][0]), arrays["dense"], arrays["place"]
-    listed = np.zeros(len(place), np.int64)
-    listed[dense[:n]] = np.arange(1, n + 1)
-    if not np.array_equal(listed, place) or np.any(dense[n:]):
-        raise ValueError("the state's list of dense features does not fit their places")
-    seen, totals = arrays["statistics"][:, CNT], arrays["totals"]
-    if not (np.all(seen >= 0.0) and seen.sum() == totals[NONZEROS] and np.all(seen <= totals[EVENTS])):
-        raise ValueError("the state's features have not occurred as often as its totals say")
-    if np.any(seen[dense[:n]] < HALF * totals[EVENTS]):
-        raise ValueError("the state's dense features occurred in less than half of the rows")
-    seats, taken = int(arrays["n_seats"][0]), np.sort(arrays["seat"][arrays["seat"] > 0])
-    if (seats < 1) != (len(arrays["matrix"]) == 0) or not np.array_equal(taken, np.arange(1, seats)):
-        raise ValueError("the state's seats are not handed out one by one")
-
-
-def blank(second: bool) -> Parts:
-    """Nothing is learned; `auto` begins as `adaptive`."""
-    seats, ints = SEATS if second else 0, np.zeros(0, np.int64)
-    parts = np.zeros((0, PART_WIDTH))
-    matrix = np.zeros((seats, seats))
-    matrix[:1, :1] = SPREAD
-    return Parts(
-        pairs=dense(0, 1),
-        own=parts,
-        own_bias=parts.copy(),
-        features=parts.copy(),
-        bias=np.zeros((1, PART_WIDTH)),
-        statistics=np.zeros((0, STATISTICS_WIDTH)),
-        dense=ints,
-        place=ints.copy(),
-        n_dense=np.zeros(1, np.int64),
-        totals=np.array([0.0, 0.0, 0.0, 1.0]),
-        labels=np.zeros(10),
-        tasks=np.zeros((0, LOSS + 4)),
-        stack=np.array([[0.5, 0.5, 0.0, 0.0, 0.0], [1.0] * EXPERTS]),
-        matrix=matrix,
-        seated=np.zeros(seats),
-        seat=ints.copy(),
-        n_seats=np.array([int(second)]),
-    )
-
-
-class Space(NamedTuple):
-    """Scratch of one event: its features, their slots and scaled values, the bets, and all that was predicted."""
-
-    found: Ints
-    slots: Ints
-    z: Floats
-    own_bets: Floats
-    shared_bets: Floats
-    own_rest: Floats  # copies of the last rows, which do not fill a vector, and of the bias
-    shared_rest: Floats
-    x: Floats  # the row at its seats, and the matrix times that
-    px: Floats
-    e: Floats  # scores of the experts
-    c: Floats  # the same, clipped
-    f: Floats  # stack, own, pooled
-    g: Floats  # what they predict
-    w: Floats  # their weights
-    l: Floats  # likelihoods, or half squares, of these and of the mixture
-    errors: Floats  # of the experts
-    ahead: Ints  # how many examples ahead `view` asks for pairs: 0 if the example is learned next, which asks then
-
-
-@kernel
-def space_for(state: Parts, batch: Batch) -> Space:
-    """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
-    longest, totals = longest_row(batch), state.totals
-    mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
-    most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
-    ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((7, EXPERTS))
-    return Space(
-        ints[0],
-        ints[1],
-        floats[0],
-        floats[1],
-        floats[2],
-        np.zeros((WIDTH, PART_WIDTH)),
-        np.zeros((WIDTH, PART_WIDTH)),
-        seats[0],
-        seats[1],
-        small[0],
-        small[1],
-        small[2],
-        small[3],
-        small[4],
-        small[5],
-        small[6],
-        np.ones(1, np.int64),
-    )
-
-
-@lean
-def sigma(q: float) -> float:
-    return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
-
-
-@inner
-def _ask_keys(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for the keys of hashed pairs of task k."""
-    keys, table = state.pairs.keys, state.pairs.table
-    base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
-    for e in range(begin, end):
-        prefetch(keys, base + first_place(indices[e], size))
-
-
-@inner
-def _ask_own(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for pairs of task k."""
-    layout, keys, table = state.pairs
-    if layout[HASHED]:
-        base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
-        for e in range(begin, end):
-            prefetch(state.own, max(start + number_of(keys[place(keys, base, size, indices[e])]) - 1, 0) * PART_WIDTH)
-    else:
-        last = len(state.features) - 1
-        for e in range(begin, end):
-            prefetch(state.own, (k * layout[TASK_STRIDE] + min(indices[e], last)) * PART_WIDTH)
-
-
-@lean
-def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
-    """The slots of the pairs of task k with the features found, -1 where there is none yet."""
-    layout, keys, table = state.pairs
-    if layout[HASHED]:
-        find_row(keys, table, state.own, k, found, 0, count, slots)
-    else:
-        for a in range(count):
-            slots[a] = k * layout[TASK_STRIDE] + found[a] if found[a] < len(state.features) else -1
-
-
-@lean
-def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None:
-    """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
-
-    Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
-    """
-    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
-    own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
-    hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
-        state.pairs.layout[HASHED],
-        row_ahead(state.own, state.features, batch, i, AHEAD),
-        row_ahead(state.own, state.features, batch, i, space.ahead[0]),
-    )
-    known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
-    z[count] = 1.0
-    for n in range(count + 1, whole + WIDTH):
-        z[n] = 0.0
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    last, usual = four_at(z, np.uint64(whole)), begin == end or batch.indices[end - 1] < known
-    sums = (none, none, none)
-    for n in range(0, whole, WIDTH):
-        value = four_at(z, np.uint64(n))
-        if usual:
-            sums = scored(features, starts_of(features, found, n), value, a, shared_bets, n, sums)
-        else:
-            copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums = scored(shared_rest, starts_in_rest(shared_rest), value, a, shared_bets, n, sums)
-        until = min(then + WIDTH, then_end)
-        ask_features(features, indices, then, until)
-        if hashed:
-            _ask_keys(state, then_task, indices, then, until)
-        then = until
-    ask_features(features, indices, then, then_end)
-    if hashed:
-        _ask_keys(state, then_task, indices, then, then_end)
-    copy_rows(features, known, found, found, whole, count, shared_rest)
-    copy_bias(state.bias, 0, count - whole, shared_rest)
-    sums = scored(shared_rest, starts_in_rest(shared_rest), last, a, shared_bets, whole, sums)
-    e[3] = added_up(sums[2])
-    sums = (sums[0], sums[1], none)
-    for n in range(0, whole, WIDTH):
-        value = four_at(z, np.uint64(n))
-        if usual:
-            sums = scored(own, starts_of(own, slots, n), value, a, own_bets, n, sums)
-        else:
-            copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums = scored(own_rest, starts_in_rest(own_rest), value, a, own_bets, n, sums)
-        until = min(coming + WIDTH, coming_end)
-        _ask_own(state, next_task, indices, coming, until)
-        coming = until
-    _ask_own(state, next_task, indices, coming, coming_end)
-    copy_rows(own, known, slots, found, whole, count, own_rest)
-    copy_bias(state.own_bias, k, count - whole, own_rest)
-    sums = scored(own_rest, starts_in_rest(own_rest), last, a, own_bets, whole, sums)
-    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
-
-
-@lean
-def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
-    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
-    found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
-    stack = state.stack
-    k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    then, then_end, _ = row_ahead(state.own, state.features, batch, i, AHEAD)
-    count = scale_row(
-        state.totals,
-        state.statistics,
-        state.dense,
-        state.n_dense[0],
-        batch.indices,
-        batch.values,
-        begin,
-        end,
-        found,
-        z,
-        space.own_bets,
-        then,
-        then_end,
-    )
-    _find(state, k, count, found, slots)
-    _score(state, batch, i, count, space)
-    if hyper.second:
-        seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
-        e[4] = seated_score(state.seated, state.n_seats[0], space.x)
-    s = 0.0
-    for m in range(EXPERTS):
-        c[m] = min(max(e[m], -SMAX), SMAX)
-        s += stack[V, m] * c[m]
-    return count, s, _predicted(hyper, state, k, s, space)
-
-
-@lean
-def _predicted(hyper: Hyper, state: Parts, k: int, s: float, space: Space) -> float:
-    """The stack's prediction, or that of the mixture of stack, own and pooled model."""
-    low, high = state.labels[ULO], state.labels[UHI]
-    c, f, g, w = space.c, space.f, space.g, space.w
-    f[0], f[1], f[2] = s, c[2], c[3]
-    p = 0.0
-    if hyper.auto:
-        mixture(state.tasks, k, hyper.square, w)
-    for m in range(3 if hyper.auto else 1):
-        if hyper.square:
-            f[m] = min(max(f[m], low), high)
-        g[m] = f[m] if hyper.square else sigma(f[m])
-        p += (w[m] if hyper.auto else 1.0) * g[m]
-    return p
-
-
-@lean
-def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
-    """Log-odds, or the value in the frame of the task's labels."""
-    if not hyper.square:
-        return math.log(p / (1.0 - p))
-    labels, tasks, t = state.labels, state.tasks, state.totals[EVENTS]
-    if t == 0.0:
-        return 0.0
-    mu, sd, _, _ = frame(labels, t, tasks[k, EVENTS_OF_TASK], tasks[k, YSUM], tasks[k, TASK_DEV])
-    return float(min(max(mu + sd * p, labels[LO]), labels[HI]))
+ETA_STACK = 0.1
+"""The stack's rate."""
 
 
 @lean
@@ -463,9 +91,9 @@ def _move(hyper: Hyper, state: Parts, batch: Batch, i: int, count: int, u: float
         moved(own, starts_of(own, slots, n), value, four_at(own_bets, at), apart, auto)
         moved(features, starts_of(features, found, n), value, four_at(shared_bets, at), shared, auto)
         until = min(coming + WIDTH, coming_end)
-        _ask_own(state, next_task, batch.indices, coming, until)
+        ask_own(state, next_task, batch.indices, coming, until)
         coming = until
-    _ask_own(state, next_task, batch.indices, coming, coming_end)
+    ask_own(state, next_task, batch.indices, coming, coming_end)
     at = np.uint64(whole)
     value = four_at(z, at)
     moved(own_rest, starts_in_rest(own_rest), value, four_at(own_bets, at), apart, auto)

@@ -1,0 +1,253 @@
+"""How `adaptive` and `auto` see an event: a row is scaled, its slots are looked up once, and all experts score it."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.batch import Batch, Floats, Ints, longest_row
+from weft.geometry.harmless import mixture
+from weft.geometry.newton import seat_row, seated_score
+from weft.geometry.parts import (
+    PART_WIDTH,
+    ask_features,
+    copy_bias,
+    copy_rows,
+    row_ahead,
+    scored,
+    starts_in_rest,
+    starts_of,
+)
+from weft.geometry.row_scaling import EVENTS, HALF, NONZEROS, scale_row
+from weft.geometry.target_frame import HI, LO, UHI, ULO, frame
+from weft.instructions import prefetch
+from weft.jit import inner, kernel, lean
+from weft.lanes import WIDTH, added_up, four_at, spread
+from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, Hyper, Parts, V
+from weft.pairs import (
+    BASE,
+    HASHED,
+    SIZE,
+    TASK_STRIDE,
+    find_row,
+    first_place,
+    first_slot,
+    number_of,
+    place,
+)
+
+SMAX, QMAX = 8.0, 14.0
+"""Scores are clipped where they enter the stack, log-odds where they become probabilities."""
+
+AHEAD = 2
+"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
+
+
+class Space(NamedTuple):
+    """Scratch of one event: its features, their slots and scaled values, the bets, and all that was predicted."""
+
+    found: Ints
+    slots: Ints
+    z: Floats
+    own_bets: Floats
+    shared_bets: Floats
+    own_rest: Floats  # copies of the last rows, which do not fill a vector, and of the bias
+    shared_rest: Floats
+    x: Floats  # the row at its seats, and the matrix times that
+    px: Floats
+    e: Floats  # scores of the experts
+    c: Floats  # the same, clipped
+    f: Floats  # stack, own, pooled
+    g: Floats  # what they predict
+    w: Floats  # their weights
+    l: Floats  # likelihoods, or half squares, of these and of the mixture
+    errors: Floats  # of the experts
+    ahead: Ints  # how many examples ahead `view` asks for pairs: 0 if the example is learned next, which asks then
+
+
+@kernel
+def space_for(state: Parts, batch: Batch) -> Space:
+    """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
+    longest, totals = longest_row(batch), state.totals
+    mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
+    most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
+    ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
+    small = np.zeros((7, EXPERTS))
+    return Space(
+        ints[0],
+        ints[1],
+        floats[0],
+        floats[1],
+        floats[2],
+        np.zeros((WIDTH, PART_WIDTH)),
+        np.zeros((WIDTH, PART_WIDTH)),
+        seats[0],
+        seats[1],
+        small[0],
+        small[1],
+        small[2],
+        small[3],
+        small[4],
+        small[5],
+        small[6],
+        np.ones(1, np.int64),
+    )
+
+
+@lean
+def sigma(q: float) -> float:
+    return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
+
+
+@inner
+def _ask_keys(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for the keys of hashed pairs of task k."""
+    keys, table = state.pairs.keys, state.pairs.table
+    base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
+    for e in range(begin, end):
+        prefetch(keys, base + first_place(indices[e], size))
+
+
+@inner
+def ask_own(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+    """Ask memory for pairs of task k."""
+    layout, keys, table = state.pairs
+    if layout[HASHED]:
+        base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
+        for e in range(begin, end):
+            prefetch(state.own, max(start + number_of(keys[place(keys, base, size, indices[e])]) - 1, 0) * PART_WIDTH)
+    else:
+        last = len(state.features) - 1
+        for e in range(begin, end):
+            prefetch(state.own, (k * layout[TASK_STRIDE] + min(indices[e], last)) * PART_WIDTH)
+
+
+@lean
+def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
+    """The slots of the pairs of task k with the features found, -1 where there is none yet."""
+    layout, keys, table = state.pairs
+    if layout[HASHED]:
+        find_row(keys, table, state.own, k, found, 0, count, slots)
+    else:
+        for a in range(count):
+            slots[a] = k * layout[TASK_STRIDE] + found[a] if found[a] < len(state.features) else -1
+
+
+@lean
+def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None:
+    """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
+
+    Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
+    """
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
+    own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
+    hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
+        state.pairs.layout[HASHED],
+        row_ahead(state.own, state.features, batch, i, AHEAD),
+        row_ahead(state.own, state.features, batch, i, space.ahead[0]),
+    )
+    known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
+    z[count] = 1.0
+    for n in range(count + 1, whole + WIDTH):
+        z[n] = 0.0
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    last, usual = four_at(z, np.uint64(whole)), begin == end or batch.indices[end - 1] < known
+    sums = (none, none, none)
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        if usual:
+            sums = scored(features, starts_of(features, found, n), value, a, shared_bets, n, sums)
+        else:
+            copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
+            sums = scored(shared_rest, starts_in_rest(shared_rest), value, a, shared_bets, n, sums)
+        until = min(then + WIDTH, then_end)
+        ask_features(features, indices, then, until)
+        if hashed:
+            _ask_keys(state, then_task, indices, then, until)
+        then = until
+    ask_features(features, indices, then, then_end)
+    if hashed:
+        _ask_keys(state, then_task, indices, then, then_end)
+    copy_rows(features, known, found, found, whole, count, shared_rest)
+    copy_bias(state.bias, 0, count - whole, shared_rest)
+    sums = scored(shared_rest, starts_in_rest(shared_rest), last, a, shared_bets, whole, sums)
+    e[3] = added_up(sums[2])
+    sums = (sums[0], sums[1], none)
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        if usual:
+            sums = scored(own, starts_of(own, slots, n), value, a, own_bets, n, sums)
+        else:
+            copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
+            sums = scored(own_rest, starts_in_rest(own_rest), value, a, own_bets, n, sums)
+        until = min(coming + WIDTH, coming_end)
+        ask_own(state, next_task, indices, coming, until)
+        coming = until
+    ask_own(state, next_task, indices, coming, coming_end)
+    copy_rows(own, known, slots, found, whole, count, own_rest)
+    copy_bias(state.own_bias, k, count - whole, own_rest)
+    sums = scored(own_rest, starts_in_rest(own_rest), last, a, own_bets, whole, sums)
+    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
+
+
+@lean
+def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
+    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
+    found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
+    stack = state.stack
+    k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    then, then_end, _ = row_ahead(state.own, state.features, batch, i, AHEAD)
+    count = scale_row(
+        state.totals,
+        state.statistics,
+        state.dense,
+        state.n_dense[0],
+        batch.indices,
+        batch.values,
+        begin,
+        end,
+        found,
+        z,
+        space.own_bets,
+        then,
+        then_end,
+    )
+    _find(state, k, count, found, slots)
+    _score(state, batch, i, count, space)
+    if hyper.second:
+        seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
+        e[4] = seated_score(state.seated, state.n_seats[0], space.x)
+    s = 0.0
+    for m in range(EXPERTS):
+        c[m] = min(max(e[m], -SMAX), SMAX)
+        s += stack[V, m] * c[m]
+    return count, s, _predicted(hyper, state, k, s, space)
+
+
+@lean
+def _predicted(hyper: Hyper, state: Parts, k: int, s: float, space: Space) -> float:
+    """The stack's prediction, or that of the mixture of stack, own and pooled model."""
+    low, high = state.labels[ULO], state.labels[UHI]
+    c, f, g, w = space.c, space.f, space.g, space.w
+    f[0], f[1], f[2] = s, c[2], c[3]
+    p = 0.0
+    if hyper.auto:
+        mixture(state.tasks, k, hyper.square, w)
+    for m in range(3 if hyper.auto else 1):
+        if hyper.square:
+            f[m] = min(max(f[m], low), high)
+        g[m] = f[m] if hyper.square else sigma(f[m])
+        p += (w[m] if hyper.auto else 1.0) * g[m]
+    return p
+
+
+@lean
+def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
+    """Log-odds, or the value in the frame of the task's labels."""
+    if not hyper.square:
+        return math.log(p / (1.0 - p))
+    labels, tasks, t = state.labels, state.tasks, state.totals[EVENTS]
+    if t == 0.0:
+        return 0.0
+    mu, sd, _, _ = frame(labels, t, tasks[k, EVENTS_OF_TASK], tasks[k, YSUM], tasks[k, TASK_DEV])
+    return float(min(max(mu + sd * p, labels[LO]), labels[HI]))
