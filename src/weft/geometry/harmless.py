@@ -16,7 +16,7 @@ up what the mixture lost beyond -1/eta ln sum_i w_i exp(-eta l_i); eta = min(1, 
 import math
 
 from weft.batch import Floats
-from weft.jit import kernel, lean
+from weft.jit import PLAIN, kernel, lean
 
 PRIOR = (0.8, 0.1, 0.1)
 """Of the stack, the own and the pooled model."""
@@ -46,6 +46,13 @@ def mixture(tasks: Floats, k: int, square: bool, w: Floats) -> None:
             w[i] /= total
 
 
+def _expect_no_harm(tasks: Floats, k: int, eta: float) -> None:
+    """In plain mode, in which one looks for faults, the inequalities above are asserted after every event."""
+    for i in range(3):
+        bound = tasks[k, LOSS + i] + math.log(1.0 / PRIOR[i]) / eta + tasks[k, COST]
+        assert tasks[k, LOSS + 3] <= bound + 1e-9 * max(1.0, bound), (k, i, tasks[k])
+
+
 @lean
 def heed_likelihoods(tasks: Floats, k: int, w: Floats, likelihood: Floats) -> None:
     """After the event that is already counted; likelihood = (of the parts, of the mixture)."""
@@ -56,6 +63,8 @@ def heed_likelihoods(tasks: Floats, k: int, w: Floats, likelihood: Floats) -> No
     tasks[k, COST] -= math.log(1.0 - a)
     for i in range(4):
         tasks[k, LOSS + i] -= math.log(likelihood[i])
+    if PLAIN:
+        _expect_no_harm(tasks, k, 1.0)
 
 
 @lean
@@ -70,3 +79,5 @@ def heed_squares(tasks: Floats, k: int, w: Floats, l: Floats) -> None:
     tasks[k, ETA] = min(1.0, math.log(10.0) / tasks[k, COST]) if tasks[k, COST] > 0.0 else 1.0
     for i in range(4):
         tasks[k, LOSS + i] += l[i]
+    if PLAIN:
+        _expect_no_harm(tasks, k, tasks[k, ETA])
