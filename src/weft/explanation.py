@@ -62,8 +62,8 @@ class Explanation(NamedTuple):
     own: float
     shared: float
     neighbours: dict[Name, float]
-    mixture: dict[str, float]
     features: dict[Name, FeatureParts]
+    mixture: dict[str, float] = {}  # noqa: RUF012
 
     def __str__(self) -> str:
         others = bool(self.neighbours)
@@ -128,7 +128,6 @@ def explain(
         float(shares.own @ values),
         float(shares.shared @ values),
         neighbours,
-        {},
         features,
     )
 
@@ -149,7 +148,7 @@ def _of_seen_row(
         features[BIAS] = FeatureParts(own_bias, shared_bias, 0.0)
     mixture = learner.mixed(state, int(batch.task[0])) if hasattr(learner, "mixed") else {}
     parts = float(own.sum()) + own_bias, float(shared.sum()) + shared_bias
-    return Explanation(task, score, *parts, {}, mixture, features)
+    return Explanation(task, score, *parts, {}, features, mixture)
 
 
 def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:

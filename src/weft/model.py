@@ -240,7 +240,8 @@ class Model:
         be; unknown features are ignored. `x` as in `learn_one`.
         """
         stream = Stream(as_table(x), None, [task])
-        return explain(self.learner, self.state, self.vocabulary, self._read(stream), stream.task_names[0], per_feature)
+        batch = self._read(stream)  # may change the state
+        return explain(self.learner, self.state, self.vocabulary, batch, stream.task_names[0], per_feature)
 
     # --- single events ---
 

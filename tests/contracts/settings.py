@@ -135,7 +135,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "omtrl-vonneumann": [{"warmup": 5}],
     "omtrl-cov": [{"warmup": 5, "rate": 1.0}],
     "adaptive": [{"loss": "square", "own_prior": 0.5, "half_life": 1.0}],
-    "auto": [{"loss": "square", "second_order": True}, {"second_order": True, "half_life": 9.0, "own_prior": 1.0}],
+    "auto": [{"loss": "square", "second_order": True, "half_life": 9.0}],
 }
 
 
@@ -236,12 +236,12 @@ class Setting:
     @property
     def keeps_whole_numbers(self) -> bool:
         """Are there slots, places or counts in the state? Whole tables of weights need none."""
-        return self.name not in ("adaptive", "auto")
+        return self.name not in ("coml", "cw-col")
 
     @property
     def relates(self) -> bool:
         """Is there a matrix of relations between tasks?"""
-        return self.name not in ("coml", "cw-col", "adaptive", "auto")
+        return self.name not in ("adaptive", "auto")
 
     @property
     def target(self) -> str:

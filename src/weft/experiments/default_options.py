@@ -14,7 +14,7 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.experiments.default_streams import BINARY, REAL, stream_of
 from weft.experiments.default_table import ORDERS
-from weft.experiments.experiment import Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
+from weft.experiments.experiment import Choice, Claim, Experiment, Figure, Figures, Report, Results, Settings, Table
 from weft.model import Model
 from weft.stream import Stream
 
@@ -128,11 +128,11 @@ def report(results: Results) -> Report:
     means = {key: float(np.mean(values)) for key, values in found.items()}
     return Report(
         tables=[
-            _table(means, (*BINARY, *REAL), "loss", "All events, random orders: change of the mean loss"),
+            _table(means, (*BINARY, *REAL), "loss", "All events, random orders: change of the mean loss, %"),
             _table(
-                means, (*BINARY, *REAL), "young", f"The first {FIRST} events of every task: change of the mean loss"
+                means, (*BINARY, *REAL), "young", f"The first {FIRST} events of every task: change of the mean loss, %"
             ),
-            _table(means, (SENSORS, *DRIFT), "loss", "The cases that options are made for: change of the mean loss"),
+            _table(means, (SENSORS, *DRIFT), "loss", "The cases that options are made for: change of the mean loss, %"),
         ],
         claims=_claims(means),
         choices=_choices(means),
@@ -152,12 +152,12 @@ def _table(means: dict[tuple[str, str, str], float], names: tuple[str, ...], kin
     for name in names:
         changes = [_change(means, name, option, kind) for option in others]
         if any(change is not None for change in changes):
-            rows.append([name, *("" if change is None else f"{change:+.2f} %" for change in changes)])
+            rows.append([name, *(None if change is None else Figure(change, digits=2) for change in changes)])
             for option, change in zip(others, changes, strict=True):
                 kept[option] += [] if change is None else [change]
     if len(rows) > 1:
-        rows.append(["mean", *(f"{np.mean(kept[option]):+.2f} %" for option in others)])
-        rows.append(["worst", *(f"{max(kept[option]):+.2f} %" for option in others)])
+        rows.append(["mean", *(Figure(float(np.mean(kept[option])), digits=2) for option in others)])
+        rows.append(["worst", *(Figure(max(kept[option]), digits=2) for option in others)])
     return Table(
         title, ["stream", *others], rows, "Minus is better. Means over the orders of a stream, then over streams."
     )
