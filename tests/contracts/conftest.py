@@ -1,6 +1,7 @@
 """Every contract runs over every setting of every learner."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,13 @@ PARAMETERS = [_of_one_worker(setting) for setting in SETTINGS]
 def pytest_generate_tests(metafunc):
     if "setting" in metafunc.fixturenames:
         metafunc.parametrize("setting", PARAMETERS)
+
+
+def pytest_collection_modifyitems(items):
+    """Contracts without a setting use the plainest learners: they run where those are compiled."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("weft.learners.passive_aggressive"))
 
 
 def _soon(setting):

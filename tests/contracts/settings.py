@@ -117,8 +117,6 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "coml": [{"C": 0.3, "e2": 0.0}, {"e1": 0.2, "e2": 2.0}],
     "cw-col": [{"r": 0.2, "mix": 0.8}],
     "smtl-e": [{"every": 30, "lam": 0.2, "reg": 1.0}],
-    "smtl-t": [{"every": 45, "alpha": 0.2, "lam": 0.5, "reg": 1.0}],
-    "stl": [{"every": 7}],
     "itl": [{"every": 7}],
     "shamo": [{"every": 20, "m": 3, "seed": 1, "reg": 0.1}],
     "mtfl": [{"every": 30, "gamma": 30.0, "eps": 0.01}],

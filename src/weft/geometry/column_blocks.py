@@ -12,9 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.geometry.active_set import BEGIN, END, OWNER, SCALE, SQUARE, ActiveSet, Rows
+from weft.geometry.active_set import (
+    BEGIN,
+    COEFFICIENT,
+    END,
+    FACTOR,
+    OWNER,
+    SCALE,
+    SQUARE,
+    ActiveSet,
+    Rows,
+    combine,
+)
 from weft.geometry.columns import Workspace, dot, event_column, first_of, workspace
-from weft.geometry.kernels import KernelCode, row_scale, scaled_value
+from weft.geometry.kernels import LINEAR, POLY, KernelCode, row_scale, scaled_value
 from weft.geometry.relation import Relation
 from weft.geometry.ties import COMPLETE, NO_TASKS, tie
 from weft.instructions import grid_dots
@@ -128,12 +139,42 @@ def _three_alike(marks: Ints, firsts: Ints, s: int, last: int) -> bool:
     return True
 
 
+@lean
+def combine_columns(rows: Rows, block: Block, count: int, totals: Floats) -> None:
+    """`combine` of the first `count` columns: a sum waits for each of its additions, four sums wait together."""
+    columns, numbers = block.columns, rows.numbers
+    whole = count // 4 * 4
+    for i in range(0, whole, 4):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for s in range(rows.used[SUPPORT]):
+            coefficient = numbers[s, COEFFICIENT]
+            a += coefficient * columns[i, s]
+            b += coefficient * columns[i + 1, s]
+            c += coefficient * columns[i + 2, s]
+            d += coefficient * columns[i + 3, s]
+        factor = rows.scalars[FACTOR]
+        totals[i], totals[i + 1], totals[i + 2], totals[i + 3] = factor * a, factor * b, factor * c, factor * d
+    for i in range(whole, count):
+        totals[i] = combine(rows, columns[i])
+
+
 @inner
 def _values(
     code: KernelCode, ties: int, rows: Rows, relation: Relation, task: int, first: int, last: int, at: int, block: Block
 ) -> None:
     """The kernels of an event with the kept rows first .. last-1 from its products with them."""
     columns, numbers, xx, scale = block.columns, rows.numbers, block.sizes[at, XX], block.sizes[at, OF_ROW]
+    if code.kind == LINEAR and ties == COMPLETE:  # frequent cases, without the questions of the others
+        for s in range(first, last):
+            bond = 2.0 if rows.marks[s, OWNER] == task else 1.0
+            columns[at, s] = bond * (columns[at, s] * (scale * numbers[s, SCALE]))
+        return
+    if code.kind == POLY and code.degree == 2 and ties == COMPLETE:
+        for s in range(first, last):
+            base = (code.gamma * columns[at, s] + code.coef0) * (scale * numbers[s, SCALE])
+            bond = 2.0 if rows.marks[s, OWNER] == task else 1.0
+            columns[at, s] = bond * (base * base)
+        return
     for s in range(first, last):
         bond = tie(ties, relation, task, rows.marks[s, OWNER])
         value = scaled_value(code, columns[at, s], xx, numbers[s, SQUARE], scale * numbers[s, SCALE])

@@ -39,7 +39,7 @@ from weft.geometry.active_set import (
     rows_of,
     unit_for,
 )
-from weft.geometry.column_blocks import column_block, event_columns
+from weft.geometry.column_blocks import column_block, combine_columns, event_columns
 from weft.geometry.columns import event_column, workspace
 from weft.geometry.inverse import append, extended_diagonal, projection, remove, replace
 from weft.geometry.kernels import self_value
@@ -55,8 +55,9 @@ def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> No
     rows, block, i = rows_of(state), column_block(hyper.ties, state, len(scores)), 0
     while i < len(scores):
         last = event_columns(hyper.kernel, hyper.ties, rows, state.relation, batch, i, block)
+        combine_columns(rows, block, last - i, scores[i:last])
         for j in range(i, last):
-            scores[j] = unit_for(hyper, rows.counts, batch.task[j]) * combine(rows, block.columns[j - i])
+            scores[j] = unit_for(hyper, rows.counts, batch.task[j]) * scores[j]
         i = last
 
 
