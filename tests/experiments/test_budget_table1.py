@@ -76,6 +76,12 @@ def test_every_reading_is_run_with_all_learners():
             assert sum(len(cell["learners"]) == 5 for cell in same) == THOROUGH
 
 
+def test_texts_are_read_with_every_low_degree():
+    kernels = [dict(reading.kernel) for reading in OPEN["text"] if reading.scaling == "unit rows of counts"]
+    told = {(kernel["degree"], kernel["coef0"]) for kernel in kernels if kernel["gamma"] == 1.0}
+    assert told >= {(1, 0.0), (1, 1.0), (2, 1.0), (3, 1.0)}
+
+
 def test_the_nearest_reading_is_that_of_the_worse_set():
     good, fair, *others = OPEN["text"]
     baselines = {("pkdd06a", good): 92.0, ("sentiment4", good): 69.0}
@@ -139,6 +145,7 @@ def test_report_of_the_published_figures():
     assert all(abs(figure.value - figure.published) < 0.05 and figure.error < 0.05 for figure in shown)
     found = judgements(results)
     said = [found[text] for text in found]
+    assert "had been seen" in report.choices[0].taken
     # As printed: all but "both lead", "the gap grows", "all four match", "the Projectrons match at 5 %".
     assert said == ["confirmed", "confirmed", "confirmed", "not confirmed", "confirmed", *["not confirmed"] * 3]
 

@@ -77,9 +77,9 @@ TAKEN = {"text": polynomial("unit rows of counts", 3), "dense": gaussian(0.3)}
 
 OPEN = {
     "text": (
-        *(polynomial("unit rows of counts", degree) for degree in (2, 3, 4)),
+        *(polynomial("unit rows of counts", degree) for degree in (1, 2, 3, 4)),
         *(polynomial("unit rows of counts", 3, gamma) for gamma in (0.25, 4.0)),
-        *(polynomial("unit rows of counts", degree, coef0=0.0) for degree in (2, 3)),
+        *(polynomial("unit rows of counts", degree, coef0=0.0) for degree in (1, 2, 3)),
         *(polynomial("raw counts", degree) for degree in (2, 3)),
         *(polynomial("unit rows of log counts", degree) for degree in (2, 3, 4)),
         polynomial("unit rows of log counts", 2, coef0=0.0),
@@ -88,4 +88,4 @@ OPEN = {
     ),
     "dense": tuple(gaussian(gamma) for gamma in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)),
 }
-"""All readings that were tried, per kind of data."""
+"""All readings that were tried, per kind of data; those of degree 1 after the others."""
