@@ -214,8 +214,8 @@ def _choices(results: Results, ours: Mapping[str, Runs], tried: Tried) -> list[C
         Choice(
             "What a score of exactly 0 predicts.",
             "It is wrong, as in the paper's mistakes. It was picked because it fits the paper's columns D on School, "
-            "where tasks of which no row is kept score 0; it is the lowest of three F, and the others are rows of the last "
-            "table.",
+            "where tasks of which no row is kept score 0; it is the lowest of three F, and the others are rows of the "
+            "last table.",
             _zero_effect(results),
         ),
         Choice(
