@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from weft.experiments.judgement import LEVEL, lower, mean_and_error, paired
+from weft.experiments.judgement import (
+    LEVEL,
+    NOT_RUN,
+    figure,
+    line,
+    lower,
+    mean_and_error,
+    on_other_data,
+    paired,
+    worse,
+)
 
 
 def test_few_pairs_are_students_test():
@@ -70,3 +80,31 @@ def test_a_claim_needs_every_comparison():
 def test_mean_and_error():
     assert mean_and_error([1.0, 3.0]) == (2.0, 1.0)
     assert mean_and_error([5.0]) == (5.0, None)
+
+
+def test_figures_and_lines_have_the_mean_and_its_error():
+    values = [1.0, 2.0, 6.0]
+    error = np.std(values, ddof=1) / 3**0.5
+    shown = figure(values, 2.5, 1)
+    assert (shown.value, shown.error, shown.published, shown.digits) == (3.0, pytest.approx(error), 2.5, 1)
+    assert line([5, 7], [values, [4.0]]) == ([5, 7], [3.0, 4.0], [pytest.approx(error), 0.0])
+
+
+def test_worse_is_by_more_than_three_errors_of_the_difference():
+    ours = [9.9, 10.1, 10.0, 10.0]
+    limit = 3.0 * (np.var(ours, ddof=1) / 4 + 0.5**2 / 10) ** 0.5
+    assert worse(ours, 10.0 - 1.01 * limit, 0.5, 10)
+    assert not worse(ours, 10.0 - 0.99 * limit, 0.5, 10)
+    assert worse(ours, 10.0 + 1.01 * limit, 0.5, 10, high_is_good=True)
+    assert not worse(ours, 10.0 - 1.01 * limit, 0.5, 10, high_is_good=True)
+
+
+def test_other_data_judge_no_claim():
+    claim = lower("a", "b", [("x", [1.0, 1.1, 1.2], [2.0, 2.1, 2.3])])
+    told = on_other_data(claim)
+    assert claim.judgement == "confirmed"
+    assert told.judgement == "not testable here"
+    assert "it is confirmed" in told.why
+    assert claim.why in told.why
+    nothing = on_other_data(lower("a", "b", []))
+    assert nothing.why == NOT_RUN

@@ -32,7 +32,7 @@ from weft.experiments.budget_published import (
     runs_of,
 )
 from weft.experiments.experiment import Cell, Choice, Figure, Picture, Report, Results, Table
-from weft.experiments.judgement import mean_and_error
+from weft.experiments.judgement import figure, line, mean_and_error
 
 Tried = Mapping[tuple[str, Reading], Runs]
 
@@ -76,10 +76,7 @@ def report(results: Results) -> Report:
 
 def _beside_the_paper(name: str, runs: Runs, kept: list[int]) -> Table:
     def cell(place: Place) -> Cell:
-        if place not in runs:
-            return None
-        value, error = mean_and_error(list(runs[place].values()))
-        return Figure(value, error, PUBLISHED[name][place], 1)
+        return figure(list(runs[place].values()), PUBLISHED[name][place], 1) if place in runs else None
 
     head = [f"{LETTERS[graph]} {size} %" for graph, size in COLUMNS]
     rows: list[list[Cell]] = [["separate Perceptrons", cell(NO_BUDGET), *("" for _ in COLUMNS)]]
@@ -176,14 +173,10 @@ def _picture(name: str, runs: Runs) -> Picture:
     lines = {}
     for who in LEARNERS:
         for graph in GRAPHS:
-            points = [
-                (size, *mean_and_error(list(runs[Place(who, graph, size)].values())))
-                for size in sorted(PERCENTS)
-                if Place(who, graph, size) in runs
-            ]
-            if points:
-                sizes, values, errors = zip(*points, strict=True)
-                lines[f"{who}, {graph}"] = (sizes, values, [error or 0.0 for error in errors])
+            places = [Place(who, graph, size) for size in sorted(PERCENTS) if Place(who, graph, size) in runs]
+            if places:
+                samples = [list(runs[place].values()) for place in places]
+                lines[f"{who}, {graph}"] = line([place.percent for place in places], samples)
     return Picture(f"{TITLES[name]}: F against the budget", lines, "budget, % of the baseline's rows", "F, %", True)
 
 

@@ -7,15 +7,17 @@ is symmetric around zero); with fewer, where that test could never find anything
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.experiments.experiment import Claim
+from weft.experiments.experiment import Claim, Figure, Line
 
 LEVEL = 0.05
 """A claim of one difference is confirmed if chance alone would show it in fewer cases than that."""
 _FEWEST, _MOST = 6, 16
+NOT_RUN = "The cells that it needs have not been run."
 
 STATISTIC = (
     "Judgements compare pairs: two learners on the same shuffle, task or made-up stream. p is the one-sided "
@@ -83,7 +85,7 @@ def lower(text: str, where: str, comparisons: Sequence[tuple[str, Sequence[float
     It is confirmed if every difference is below chance, at the level divided by their number.
     """
     if not comparisons:
-        return Claim(text, where, "not testable here", "The cells that it needs have not been run.")
+        return Claim(text, where, "not testable here", NOT_RUN)
     found = [(name, paired(ours, others)) for name, ours, others in comparisons]
     level = LEVEL / len(found)
     good = [name for name, gap in found if gap.p < level]
@@ -95,8 +97,43 @@ def lower(text: str, where: str, comparisons: Sequence[tuple[str, Sequence[float
     return Claim(text, where, "confirmed" if len(good) == len(found) else "not confirmed", why)
 
 
+def on_other_data(claim: Claim) -> Claim:
+    """What data that stand in for the paper's say about a claim: something, but no judgement of it."""
+    if claim.judgement == "not testable here":
+        return claim
+    why = f"The paper's data are not to be had. On those that stand in for them it is {claim.judgement}: {claim.why}"
+    return replace(claim, judgement="not testable here", why=why)
+
+
+# --- means of several shuffles ---
+
+
 def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
     """The mean and its standard error; None for a single figure."""
     array = np.asarray(values, np.float64)
     error = float(array.std(ddof=1) / math.sqrt(len(array))) if len(array) > 1 else None
     return float(array.mean()), error
+
+
+def figure(values: Sequence[float], published: float | None = None, digits: int | None = None) -> Figure:
+    """The mean and its standard error as a figure of a table, perhaps beside the paper's."""
+    return Figure(*mean_and_error(values), published, digits)
+
+
+def line(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Line:
+    """The mean at every x, with its standard error (0 for a single figure), as a line of a picture."""
+    points = [mean_and_error(values) for values in samples]
+    return xs, [mean for mean, _ in points], [error or 0.0 for _, error in points]
+
+
+def worse(values: Sequence[float], published: float, deviation: float, runs: int, high_is_good: bool = False) -> bool:
+    """Whether the mean is worse than the published one by more than three standard errors of their difference.
+
+    The published figure is the mean of so many runs with that standard deviation.
+
+    >>> worse([5.0, 5.2, 5.1], 4.0, 0.5, 10), worse([5.0, 5.2, 5.1], 4.0, 0.5, 10, high_is_good=True)
+    (True, False)
+    """
+    ours, error = mean_and_error(values)
+    short = published - ours if high_is_good else ours - published
+    return short > 3.0 * math.hypot(error or 0.0, deviation / math.sqrt(runs))

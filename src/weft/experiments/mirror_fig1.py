@@ -31,7 +31,7 @@ from weft.experiments.experiment import (
     Settings,
     Table,
 )
-from weft.experiments.judgement import Paired, lower, mean_and_error, paired
+from weft.experiments.judgement import Paired, figure, line, lower, paired
 from weft.model import Model
 from weft.stream import Stream
 from weft.streams import known
@@ -202,7 +202,7 @@ def _table(title: str, rows: Sequence[tuple[str, Figures]]) -> Table:
     lines: list[list[Cell]] = []
     for name, found in rows:
         gap = _gap(found)
-        means = [Figure(*mean_and_error(_final(found, learner))) for learner in NAMES]
+        means = [figure(_final(found, learner)) for learner in NAMES]
         lines.append([name, *means, Figure(gap.difference, gap.error)])
     note = "The last column pairs the shuffles. The paper plots cumulative losses and prints no number."
     return Table(title, ["data", *NAMES.values(), "Hedge - single task"], lines, note)
@@ -215,20 +215,18 @@ def _gap(found: Figures) -> Paired:
 def _picture(title: str, found: Figures) -> Picture:
     lines = {}
     for name, words in NAMES.items():
-        curves = np.array(found["losses"][name])
-        errors = curves.std(axis=0, ddof=1) / math.sqrt(len(curves)) if len(curves) > 1 else 0.0 * curves[0]
-        lines[words] = (found["events"], curves.mean(axis=0).tolist(), errors.tolist())
+        lines[words] = line(found["events"], np.transpose(found["losses"][name]).tolist())
     return Picture(title, lines, "events", "cumulative loss")
 
 
 def _claims(a: Figures | None, b: Figures | None) -> list[Claim]:
     found = []
-    for figure, where, text in (
+    for main, where, text in (
         (a, "Fig. 1(a)", "On Lenk, Hedge-MT-OGD has a significantly lower loss than both baselines."),
         (b, "Fig. 1(b)", "On EMNIST, Hedge-MT-EG still outperforms the baselines, by a small margin."),
     ):
-        pairs = [] if figure is None else [
-            (f"against {NAMES[name]}, mean loss", _final(figure, "MT"), _final(figure, name)) for name in ("IT", "ST")
+        pairs = [] if main is None else [
+            (f"against {NAMES[name]}, mean loss", _final(main, "MT"), _final(main, name)) for name in ("IT", "ST")
         ]  # fmt: skip
         found.append(lower(text, where, pairs))
     found.append(

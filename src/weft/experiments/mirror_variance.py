@@ -21,7 +21,6 @@ from weft.experiments.experiment import (
     Choice,
     Claim,
     Experiment,
-    Figure,
     Figures,
     Picture,
     Report,
@@ -29,7 +28,7 @@ from weft.experiments.experiment import (
     Settings,
     Table,
 )
-from weft.experiments.judgement import lower, mean_and_error
+from weft.experiments.judgement import NOT_RUN, figure, line, lower
 from weft.model import Model
 from weft.stream import Stream
 
@@ -106,8 +105,7 @@ def report(results: Results) -> Report:
     """Regrets by variance, and what the paper says about them."""
     found = sorted((settings["variance"], figures) for settings, figures in results)
     rows: list[list[Cell]] = [
-        [f"{variance:g}", *(Figure(*mean_and_error(figures[name])) for name in (*NAMES, "bound"))]
-        for variance, figures in found
+        [f"{variance:g}", *(figure(figures[name]) for name in (*NAMES, "bound"))] for variance, figures in found
     ]
     table = Table(
         "Regret against the vectors that made the data",
@@ -118,8 +116,7 @@ def report(results: Results) -> Report:
     )  # fmt: skip
     lines: dict[str, Any] = {}
     for name, words in NAMES.items():
-        points = [(variance, *mean_and_error(figures[name])) for variance, figures in found]
-        lines[words] = ([x for x, _, _ in points], [y for _, y, _ in points], [error or 0.0 for _, _, error in points])
+        lines[words] = line([variance for variance, _ in found], [figures[name] for _, figures in found])
     picture = Picture("Regret by the variance of the tasks", lines, "task variance sigma^2", "regret")
     return Report([table], [picture], _claims(dict(found)), _choices(dict(found)))
 
@@ -158,7 +155,7 @@ def _bounded(found: dict[float, Figures]) -> Claim:
     text = "The regret of multitask descent is at most D L sqrt(1 + sigma^2 (N - 1)) sqrt(2 T)."
     shares = [mine / bound for f in found.values() for mine, bound in zip(f["MT"], f["bound"], strict=True)]
     if not shares:
-        return Claim(text, "Prop. 2", "not testable here", "The cells that it needs have not been run.")
+        return Claim(text, "Prop. 2", "not testable here", NOT_RUN)
     why = f"In all {len(shares)} runs; the largest share of the bound that was used is {max(shares):.2f}."
     if max(shares) > 1.0:
         why = f"It is exceeded in {sum(share > 1.0 for share in shares)} of {len(shares)} runs."

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from weft.experiments.experiment import Cell, Choice, Figure, Results, Table
-from weft.experiments.judgement import mean_and_error, paired
+from weft.experiments.experiment import Cell, Choice, Results, Table
+from weft.experiments.judgement import figure, paired
 from weft.experiments.robust_protocol import SETS, SHORT, TAKEN, TITLES
 from weft.experiments.robust_published import Runs
 from weft.experiments.robust_rows import CONDITIONS, ROMCO, ZERO
@@ -20,7 +20,7 @@ def readings(name: str, results: Results) -> Table:
             means = [100.0 * np.mean(found[row]["error"], axis=1) for row in _ROWS]
             words = settings["reading"] + ("" if settings["order"] == "rounds" else "; one row a round")
             words += " (taken)" if settings["reading"] == TAKEN[name] and settings["order"] == "rounds" else ""
-            rows.append([words, *(Figure(*mean_and_error(values.tolist()), None, 2) for values in means)])
+            rows.append([words, *(figure(values.tolist(), None, 2) for values in means)])
     note = (
         "Mean error of the tasks in percent, over shuffles that are not reported. Letters are chosen anew for every "
         "line, ROMCO's on a smaller grid than in the tables."

@@ -17,7 +17,6 @@ from weft.experiments.experiment import (
     Choice,
     Claim,
     Experiment,
-    Figure,
     Figures,
     Picture,
     Report,
@@ -25,7 +24,7 @@ from weft.experiments.experiment import (
     Settings,
     Table,
 )
-from weft.experiments.judgement import lower, mean_and_error
+from weft.experiments.judgement import figure, line, lower, on_other_data
 from weft.experiments.robust_protocol import SHORT, STAND_INS, TAKEN, passed, shuffle
 from weft.experiments.robust_rows import ROMCO, STEPS, search
 
@@ -141,8 +140,7 @@ def _picture(panel: Panel, curves: Curves) -> Picture:
     for (who, way), (values, errors) in sorted(
         curves[panel.name, panel.letter].items(), key=lambda p: p[0][1] == PLAIN
     ):
-        means, spread = zip(*(mean_and_error(of_value) for of_value in errors), strict=True)
-        lines[f"{who}, {way}"] = (values, means, [value or 0.0 for value in spread])
+        lines[f"{who}, {way}"] = line(values, errors)
     note = "Percent, means of the tasks; bars are standard errors over the shuffles."
     return Picture(_title(panel), lines, panel.letter, "error, percent", log_x=True, note=note)
 
@@ -154,7 +152,7 @@ def _table(panel: Panel, curves: Curves) -> Table:
         cells: list[Cell] = [f"{value:g}"]
         for way in _WAYS:
             known = here.get(way)
-            cells.append(Figure(*mean_and_error(known[1][at]), None, 2) if known else None)
+            cells.append(figure(known[1][at], None, 2) if known else None)
         rows.append(cells)
     return Table(_title(panel), [panel.letter, *(f"{who}, {way}" for who, way in _WAYS)], rows)
 
@@ -189,12 +187,8 @@ def _claims(curves: Curves) -> list[Claim]:
         text = f"{SHORT[panel.name]}: {words} (error rate at both ends of the curve)."
         claim = lower(text, "Sec. 6.5, Figure 6", _ends(panel, curves, TUNED, low_first))
         beside = lower(text, "", _ends(panel, curves, PLAIN, low_first))
-        why = f"{claim.why} With both steps 0.1 it is {beside.judgement}: {beside.why}"
-        if panel.name in STAND_INS and claim.judgement != "not testable here":
-            why = "The paper's peptides are not to be had. On those that stand in for them it is "
-            why += f"{claim.judgement}: {claim.why} With both steps 0.1 it is {beside.judgement}: {beside.why}"
-            claim = replace(claim, judgement="not testable here")
-        found.append(replace(claim, why=why))
+        claim = on_other_data(claim) if panel.name in STAND_INS else claim
+        found.append(replace(claim, why=f"{claim.why} With both steps 0.1 it is {beside.judgement}: {beside.why}"))
     return found
 
 

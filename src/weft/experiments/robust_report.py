@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from weft.experiments.experiment import Cell, Figure, Picture, Report, Results, Table
-from weft.experiments.judgement import mean_and_error
+from weft.experiments.judgement import figure
 from weft.experiments.robust_choices import choices, readings
 from weft.experiments.robust_claims import claims
 from weft.experiments.robust_protocol import POINTS, SETS, SHORT, STAND_INS, TITLES
@@ -37,11 +37,6 @@ def report(results: Results) -> Report:
 # --- tables ---
 
 
-def _figure(values: list[float], published: float | None = None) -> Figure:
-    mean, error = mean_and_error(values)
-    return Figure(mean, error, published, 2)
-
-
 def _mails(runs: Mapping[str, Run]) -> Table:
     rows: list[list[Cell]] = []
     for row in NAMES:
@@ -52,8 +47,8 @@ def _mails(runs: Mapping[str, Run]) -> Table:
         for user in range(len(USERS)):
             printed = printed_of_user(row, user)
             for measure, at in (("error", 0), ("minus", 1)):
-                cells.append(_figure(run.of_task(measure, user), printed[at][0] if printed else None))
-        rows.append([row, *cells, _figure(run.mean("error"))])
+                cells.append(figure(run.of_task(measure, user), printed[at][0] if printed else None, 2))
+        rows.append([row, *cells, figure(run.mean("error"), None, 2)])
     head = ["row", *(f"{user} {words}" for user in USERS for words in ("error", "legit F")), "mean error"]
     note = (
         "In percent: cumulative error rate and F-measure of legitimate mails; means and standard errors over the "
@@ -71,7 +66,7 @@ def _means(name: str, runs: Mapping[str, Run]) -> Table:
             continue
         printed = printed_means(name, row) or (None, None, None)
         measures = ("error", "plus", "minus")
-        rows.append([row, *(_figure(runs[row].mean(m), p) for m, p in zip(measures, printed, strict=True))])
+        rows.append([row, *(figure(runs[row].mean(m), p, 2) for m, p in zip(measures, printed, strict=True))])
     head = ["row", "error", "F of +", "F of -"]
     table = {"mhc1": "Table 4", "movielens_cf": "Table 5"}[name]
     note = (

@@ -22,7 +22,6 @@ from weft.experiments.experiment import (
     Choice,
     Claim,
     Experiment,
-    Figure,
     Figures,
     Picture,
     Report,
@@ -30,7 +29,7 @@ from weft.experiments.experiment import (
     Settings,
     Table,
 )
-from weft.experiments.judgement import lower, mean_and_error
+from weft.experiments.judgement import figure, line, lower
 from weft.experiments.newswire import OWN_ORDER, STAND_IN, order
 from weft.reductions import Multiclass, Multilabel, code_distance, decode_hamming, exhaustive_code
 from weft.streams import known
@@ -127,13 +126,13 @@ def _table(found: Found, data: str) -> Table:
         row: list[Cell] = [f"{r}-max"]
         for value in values:
             runs = _random(found, data, value)
-            row.append(Figure(*mean_and_error(_at(runs, r))) if runs else None)
+            row.append(figure(_at(runs, r)) if runs else None)
         rows.append(row)
     rest: list[Cell] = ["one-vs-rest, L_inf"]
     for value in values:
         runs = _random(found, data, value)
         errors = [100.0 * figures["one-vs-rest"][-1] for figures in runs]
-        rest.append(Figure(*mean_and_error(errors)) if runs else None)
+        rest.append(figure(errors) if runs else None)
     half = code_distance(exhaustive_code(LABELS[data])) // 2
     return Table(
         f"{data}: multiclass error in per cent at the end of the stream, random orders",
@@ -151,9 +150,8 @@ def _pictures(found: Found, data: str) -> list[Picture]:
     rs = list(range(1, len(runs[0]["errors"]) + 1))
     lines: dict[str, Any] = {}
     for at, share in enumerate(SHARES):
-        points = [mean_and_error(_at(runs, r, at)) for r in rs]
         name = f"after {round(share * runs[0]['documents']):,} documents"
-        lines[name] = (rs, [mean for mean, _ in points], [error or 0.0 for _, error in points])
+        lines[name] = line(rs, [_at(runs, r, at) for r in rs])
     return [Picture(f"{data}: error by r, C = {C:g}", lines, "r of the r-max norm", "multiclass error, %")]
 
 
