@@ -196,7 +196,8 @@ def made_up(settings, lift=None):
     if settings["what"] == "regularisers":
         (told,) = settings["table"]
         ((letter, values),) = told["grid"].items()
-        return {"rows": [{"row": told["row"], "letter": letter, "values": values, "errors": [0.1] * len(values)}]}
+        figures = dict.fromkeys(("error", "minus"), [[0.1] * TASKS[settings["set"]]] * len(values))
+        return {"rows": [{"row": told["row"], "letter": letter, "values": values, **figures}]}
     found = []
     for told in settings["table"]:
         for row in (told["row"], *told["beside"]):
@@ -259,7 +260,7 @@ def test_report_of_the_published_figures():
         "it is not confirmed"
         in claim_of(report, "Films: both ROMCO outperform the seven other online learners in error").why
     )
-    assert len(report.tables) == 10
+    assert len(report.tables) == 12
     assert [len(picture.lines) for picture in report.pictures] == [11] * 6
     shown = [cell for row in report.tables[0].rows for cell in row if isinstance(cell, Figure) and cell.published]
     assert len(shown) == 8 * (8 + 2 * 3)
@@ -272,7 +273,22 @@ def test_worse_figures_are_told():
     first = report.claims[0]
     assert first.judgement == "not confirmed"
     assert "OMTL User1 error 10.00 against 5.00" in first.why
+    # The rows under other readings are worse by as much: none of them explains it.
+    assert f"OMTL: the reading, with '{TAKEN['pu_spam']} (taken)' 0 of its 8 are had" in first.why
     assert claim_of(report, "Spam Email: the log-determinant").judgement == "not confirmed"
+
+
+def test_a_reading_that_brings_figures_back_is_told():
+    other = "a dictionary per user, tf-idf as it is"
+    results = [(cell, made_up(cell, {} if cell["reading"] == other else {"OMTL": 0.05})) for cell in cells(False)]
+    report = EXPERIMENT.report(results)
+    assert f"OMTL: the reading, with '{other}' 8 of its 8 are had" in report.claims[0].why
+    (table,) = [table for table in report.tables if "under other readings" in table.title]
+    at = list(table.columns).index("OMTL")
+    assert {row[0]: row[at] for row in table.rows if row[0] in (other, f"{TAKEN['pu_spam']} (taken)")} == {
+        other: "8 of 8, 0.0",
+        f"{TAKEN['pu_spam']} (taken)": "0 of 8, 5.0",
+    }
 
 
 def test_a_gain_of_the_steps_alone_is_told():
@@ -305,7 +321,7 @@ def test_shuffles_of_a_row_are_in_their_order():
 def test_report_on_some_of_the_cells(step):
     some = cells(False)[1::step] if step else []
     report = EXPERIMENT.report([(cell, made_up(cell)) for cell in some])
-    assert len(report.tables) == 10
+    assert len(report.tables) == 12
     assert len(report.claims) == 27
     assert report.claims[0].judgement == "not testable here"
 

@@ -2,30 +2,12 @@
 
 import numpy as np
 
-from weft.experiments.experiment import Cell, Choice, Results, Table
-from weft.experiments.judgement import figure, paired
-from weft.experiments.robust_protocol import SETS, SHORT, TAKEN, TITLES
+from weft.experiments.experiment import Choice, Results
+from weft.experiments.judgement import paired
+from weft.experiments.robust_protocol import SETS, SHORT, TITLES
 from weft.experiments.robust_published import Runs
+from weft.experiments.robust_readings import words
 from weft.experiments.robust_rows import CONDITIONS, ROMCO, ZERO
-
-_ROWS = ("PA-Global", "PA-Unique", "PA-Unique, own C", *ROMCO, ZERO)
-
-
-def readings(name: str, results: Results) -> Table:
-    """Error rates of some rows under every way to prepare the rows and to put them into rounds."""
-    rows: list[list[Cell]] = []
-    for settings, figures in results:
-        if settings["what"] == "reading" and settings["set"] == name:
-            found = {one["row"]: one for one in figures["rows"]}
-            means = [100.0 * np.mean(found[row]["error"], axis=1) for row in _ROWS]
-            words = settings["reading"] + ("" if settings["order"] == "rounds" else "; one row a round")
-            words += " (taken)" if settings["reading"] == TAKEN[name] and settings["order"] == "rounds" else ""
-            rows.append([words, *(figure(values.tolist(), None, 2) for values in means)])
-    note = (
-        "Mean error of the tasks in percent, over shuffles that are not reported. Letters are chosen anew for every "
-        "line, ROMCO's on a smaller grid than in the tables."
-    )
-    return Table(f"{SHORT[name]}: what hangs on the preparation of rows", ["reading", *_ROWS], rows, note)
 
 
 def choices(runs: Runs, results: Results) -> list[Choice]:
@@ -78,7 +60,7 @@ def choices(runs: Runs, results: Results) -> list[Choice]:
         ),
         Choice(
             "The batch learners' regularisers: the paper's have 'default values'.",
-            "The defaults of this library: gamma = 1 and lam = 0.01.",
+            "The defaults of this library: gamma = 1 and lam = 0.01; others in a table of the mails.",
             _regularisers(results),
         ),
         Choice(
@@ -96,9 +78,8 @@ def _scaled_or_not(results: Results) -> str:
         if settings["what"] == "reading" and settings["set"] == "pu_spam":
             error = {one["row"]: (100.0 * np.mean(one["error"], axis=1)).tolist() for one in figures["rows"]}
             ours = error["ROMCO-NuCl"]
-            words = settings["reading"] + ("" if settings["order"] == "rounds" else ", one row a round")
             gaps = (f"against {other} {paired(ours, error[other])}" for other in ("PA-Unique", ZERO))
-            said.append(f"{words}: ROMCO-NuCl {', '.join(gaps)}")
+            said.append(f"{words(settings)}: ROMCO-NuCl {', '.join(gaps)}")
     return f"Points of error on shuffles that are not reported. {'; '.join(said)}." if said else "Not run yet."
 
 
@@ -145,7 +126,7 @@ def _regularisers(results: Results) -> str:
     for settings, figures in results:
         if settings["what"] == "regularisers":
             for one in figures["rows"]:
-                pairs = zip(one["values"], one["errors"], strict=True)
-                told = ", ".join(f"{value:g}: {100 * error:.2f} %" for value, error in pairs)
+                pairs = zip(one["values"], one["error"], strict=True)
+                told = ", ".join(f"{value:g}: {100 * np.mean(tasks):.2f} %" for value, tasks in pairs)
                 said.append(f"{TITLES[settings['set']].split(' (')[0]}, {one['row']} with {one['letter']} = {told}")
     return f"Error on the shuffle that decides: {'; '.join(said)}." if said else "Not run yet."

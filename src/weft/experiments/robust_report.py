@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.experiments.experiment import Cell, Figure, Picture, Report, Results, Table
 from weft.experiments.judgement import figure
-from weft.experiments.robust_choices import choices, readings
+from weft.experiments.robust_choices import choices
 from weft.experiments.robust_claims import claims
 from weft.experiments.robust_protocol import POINTS, SETS, SHORT, STAND_INS, TITLES
 from weft.experiments.robust_published import (
@@ -21,6 +21,7 @@ from weft.experiments.robust_published import (
     reported,
     row_like,
 )
+from weft.experiments.robust_readings import paper_again, readings, regularisers
 from weft.experiments.robust_rows import LIKE, NAMES, NEVER, ROWS
 
 
@@ -30,8 +31,8 @@ def report(results: Results) -> Report:
     tables = [_mails(runs.get("pu_spam", {}))]
     tables += [_means(name, runs.get(name, {})) for name in STAND_INS]
     tables += [_seconds(runs), *(_letters(name, runs.get(name, {})) for name in SETS)]
-    tables += [readings(name, results) for name in SETS]
-    return Report(tables=tables, pictures=_curves(runs), claims=claims(runs), choices=choices(runs, results))
+    tables += [*(readings(name, results) for name in SETS), paper_again(results), regularisers(results)]
+    return Report(tables=tables, pictures=_curves(runs), claims=claims(runs, results), choices=choices(runs, results))
 
 
 # --- tables ---

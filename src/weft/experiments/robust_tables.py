@@ -12,7 +12,7 @@ import numpy as np
 from weft.experiments.experiment import Experiment, Figures, Settings
 from weft.experiments.robust_protocol import READINGS, SETS, TAKEN, passed, shuffle
 from weft.experiments.robust_report import report
-from weft.experiments.robust_rows import BATCH, NO_U, NO_V, OTHERS, POWERS, ROMCO, ROWS, ZERO, Row, search
+from weft.experiments.robust_rows import BATCH, MOVED, NO_U, NO_V, OTHERS, POWERS, ROMCO, ROWS, ZERO, Row, search
 
 REPORTED = range(10)
 CHOOSING = 1000
@@ -94,6 +94,7 @@ def _of_rows(what: str, name: str, order: str, which: int, most: int | None = No
     chosen = [ROWS["PA-Global"], ROWS["PA-Unique"], ROWS["PA-Unique, own C"]]
     chosen += [ROWS[who]._replace(grid=_SMALL, beside={}) for who in ROMCO]
     chosen.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
+    chosen += [ROWS[row] for row in MOVED.get(name, ())]
     shuffles = list(COMPARING) if most is None else [COMPARING[0]]
     return _cell(what, name, chosen, shuffles, most) | {"reading": list(READINGS[name])[which], "order": order}
 
@@ -148,14 +149,12 @@ _UNKNOWN = ("chosen", "worst", "tried")
 
 
 def _each(settings: Settings, told: Any) -> Figures:
-    """The mean error of every point of a grid of one letter."""
+    """Every task's error and F-measure of -1, for every point of a grid of one letter."""
     ((letter, values),) = told["grid"].items()
     stream = _stream(settings, settings["shuffles"][0])
-    errors = []
-    for value in values:
-        result = passed(stream, told["learner"], told["fixed"] | {letter: value}, told["batch"])
-        errors.append(float(np.mean(result["error"])))
-    return {"row": told["row"], "letter": letter, "values": values, "errors": errors}
+    results = [passed(stream, told["learner"], told["fixed"] | {letter: value}, told["batch"]) for value in values]
+    figures = {measure: [result[measure] for result in results] for measure in ("error", "minus")}
+    return {"row": told["row"], "letter": letter, "values": values, **figures}
 
 
 def _refits(settings: Settings, told: Any) -> Figures:
