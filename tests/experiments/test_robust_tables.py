@@ -111,6 +111,7 @@ def test_measures():
     found = measures(scores, y, task, 2)
     assert found["error"] == [0.5, 0.0]
     assert found["plus"] == [0.5, 1.0]
+    assert found["zero"] == [0.25, 0.0]
     assert found["minus"] == [0.5, 0.0]  # of a class that is neither there nor predicted
 
 
@@ -226,6 +227,7 @@ def _made_up_row(settings, told, row, lift):
     )
     return {
         "row": row, "letters": letters, **figures, "curve": [[0.5, 0.1] * 10] * tasks,
+        "zero": [[0.01] * tasks] * len(noise),
         "seconds": [at * (1.0 + e) for e in noise], **more,
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ from weft.experiments.judgement import paired
 from weft.experiments.robust_protocol import SETS, SHORT, TITLES
 from weft.experiments.robust_published import Runs
 from weft.experiments.robust_readings import words
-from weft.experiments.robust_rows import CONDITIONS, ROMCO, ZERO
+from weft.experiments.robust_rows import BATCH, CONDITIONS, ROMCO, ZERO
 
 
 def choices(runs: Runs, results: Results) -> list[Choice]:
@@ -34,6 +34,11 @@ def choices(runs: Runs, results: Results) -> list[Choice]:
             "How tasks of different sizes meet in rounds.",
             "Round t has row t of every task that still has one: of the mails, most rounds are User3's alone.",
             "The table of readings has one row a round, in one random order, beside it.",
+        ),
+        Choice(
+            "What a score of exactly 0 predicts.",
+            "+1: spam, a binder, a film that is liked.",
+            _zeros(results),
         ),
         Choice(
             "Whether OSMTL-e, OMTLVON and OMTLLOG learn on mistakes or on margins below 1.",
@@ -81,6 +86,26 @@ def _scaled_or_not(results: Results) -> str:
             gaps = (f"against {other} {paired(ours, error[other])}" for other in ("PA-Unique", ZERO))
             said.append(f"{words(settings)}: ROMCO-NuCl {', '.join(gaps)}")
     return f"Points of error on shuffles that are not reported. {'; '.join(said)}." if said else "Not run yet."
+
+
+def _zeros(results: Results) -> str:
+    """The largest share of scores that are 0, of the online and of the batch learners: no figure could move by more."""
+    said = []
+    for name in SETS:
+        shares = {
+            batch: [
+                100.0 * float(np.mean(one["zero"]))
+                for settings, figures in results
+                if settings["what"] == "reported" and settings["set"] == name
+                for one in figures["rows"]
+                if (one["row"] in BATCH) == batch
+            ]
+            for batch in (False, True)
+        }
+        if shares[False] and shares[True]:
+            said.append(f"{SHORT[name]} {max(shares[False]):.2f} and {max(shares[True]):.2f} %")
+    told = "Share of scores that are 0, mean of the tasks, at most (online, batch learners before their first fit)"
+    return f"{told}: {'; '.join(said)}. No error rate could move by more." if said else "Not run yet."
 
 
 def _conditions(runs: Runs) -> str:

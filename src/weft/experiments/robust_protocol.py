@@ -174,11 +174,16 @@ def _doubling(model: Model, stream: Stream) -> Any:
 
 
 def measures(scores: Any, y: Any, task: Any, tasks: int) -> dict[str, list[float]]:
-    """Per task: error rate, F-measure of +1 and of -1 (0 where a class is neither there nor predicted)."""
-    guess = np.where(np.asarray(scores) >= 0.0, 1.0, -1.0)
-    found: dict[str, list[float]] = {"error": [], "plus": [], "minus": []}
+    """Per task: error rate, F-measure of +1 and of -1 (0 where a class is neither there nor predicted), share of zeros.
+
+    A score of 0 predicts +1.
+    """
+    scores = np.asarray(scores)
+    guess = np.where(scores >= 0.0, 1.0, -1.0)
+    found: dict[str, list[float]] = {"error": [], "plus": [], "minus": [], "zero": []}
     for k in range(tasks):
         here, true = guess[task == k], y[task == k]
+        found["zero"].append(float(np.mean(scores[task == k] == 0.0)))
         found["error"].append(float(np.mean(here != true)))
         for name, label in (("plus", 1.0), ("minus", -1.0)):
             hit, both = np.sum((here == label) & (true == label)), np.sum(here == label) + np.sum(true == label)

@@ -138,13 +138,14 @@ def _chosen_and_reported(settings: Settings, told: Any) -> list[Figures]:
     found: list[Figures] = []
     for name, point in runs.items():
         results = [passed(_stream(settings, seed), learner, point, batch) for seed in settings["shuffles"]]
-        one = {measure: [result[measure] for result in results] for measure in ("error", "plus", "minus", "seconds")}
+        one = {measure: [result[measure] for result in results] for measure in _KEPT}
         curve = np.mean([result["curve"] for result in results], axis=0).round(6).tolist()
         more = {"chosen": chosen, "worst": worst, "tried": tried} if point is letters else dict.fromkeys(_UNKNOWN)
         found.append({"row": name, "letters": point, **one, "curve": curve, **more})
     return found
 
 
+_KEPT = ("error", "plus", "minus", "zero", "seconds")
 _UNKNOWN = ("chosen", "worst", "tried")
 
 
