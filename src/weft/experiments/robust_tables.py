@@ -37,7 +37,7 @@ these stand in the tables for orientation only."""
 def cells(quick: bool) -> list[Settings]:
     """Per set: all baselines; each ROMCO; what is left without its parts; batch learners by pairs; what is open."""
     if quick:
-        return [_quick(name) for name in SETS] + [_of_rows("reading", "mhc1", "rounds", 1, most=30)]
+        return [_quick(name) for name in SETS] + [_of_rows("reading", "pu_spam", "rounds", 1, most=30)]
     found = []
     for name in SETS:
         online = [row for row in ROWS.values() if not row.batch and "romco" not in row.learner]
@@ -94,8 +94,10 @@ def _of_rows(what: str, name: str, order: str, which: int, most: int | None = No
     chosen = [ROWS["PA-Global"], ROWS["PA-Unique"], ROWS["PA-Unique, own C"]]
     chosen += [ROWS[who]._replace(grid=_SMALL, beside={}) for who in ROMCO]
     chosen.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
-    chosen += [ROWS[row] for row in MOVED.get(name, ())]
-    shuffles = list(COMPARING) if most is None else [COMPARING[0]]
+    shuffles = [COMPARING[0]]
+    if most is None:  # a quick run has no more learners to compile than it needs
+        shuffles = list(COMPARING)
+        chosen += [ROWS[row] for row in MOVED.get(name, ())]
     return _cell(what, name, chosen, shuffles, most) | {"reading": list(READINGS[name])[which], "order": order}
 
 

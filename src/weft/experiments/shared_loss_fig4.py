@@ -45,7 +45,7 @@ EARLY = SHARES[0]
 
 def cells(quick: bool) -> list[Settings]:
     """One per corpus, norm and C; the file's order apart from the random ones."""
-    documents, seeds, grid = (600, [1, 2, 3], (C,)) if quick else (None, list(range(1, 11)), GRID)
+    documents, seeds, grid = (300, [1, 2, 3], (C,)) if quick else (None, list(range(1, 11)), GRID)
     small = {"documents": documents} if documents else {}
     return [
         {"learner": "implicit", "data": data, "norm": norm, "C": value, "seeds": some, **small}
