@@ -276,21 +276,32 @@ def test_worse_figures_are_told():
     assert first.judgement == "not confirmed"
     assert "OMTL User1 error 10.00 against 5.00" in first.why
     # The rows under other readings are worse by as much: none of them explains it.
-    assert f"OMTL: the reading, with '{TAKEN['pu_spam']} (taken)' 0 of its 8 are had" in first.why
+    assert "OMTL: no reading that was tried; at most 0 of its 8 are had" in first.why
     assert claim_of(report, "Spam Email: the log-determinant").judgement == "not confirmed"
 
 
 def test_a_reading_that_brings_figures_back_is_told():
     other = "a dictionary per user, tf-idf as it is"
-    results = [(cell, made_up(cell, {} if cell["reading"] == other else {"OMTL": 0.05})) for cell in cells(False)]
+    lift = {"OMTL": 0.05, "ROMCO-LogD": 0.05}
+    results = [(cell, made_up(cell, {} if cell["reading"] == other else lift)) for cell in cells(False)]
     report = EXPERIMENT.report(results)
-    assert f"OMTL: the reading, with '{other}' 8 of its 8 are had" in report.claims[0].why
+    why = report.claims[0].why
+    assert f"OMTL: the reading, with '{other}' all 8 are had;" in why
+    assert (
+        f"ROMCO-LogD: the reading, with '{other}' all 8 are had, and its error minus that of '{ZERO}' is -3.82" in why
+    )
     (table,) = [table for table in report.tables if "under other readings" in table.title]
     at = list(table.columns).index("OMTL")
     assert {row[0]: row[at] for row in table.rows if row[0] in (other, f"{TAKEN['pu_spam']} (taken)")} == {
         other: "8 of 8, 0.0",
         f"{TAKEN['pu_spam']} (taken)": "0 of 8, 5.0",
     }
+
+
+def test_figures_that_are_missed_by_chance_are_told():
+    lift = {"OMTL": 0.05}
+    results = [(cell, made_up(cell, lift if cell["what"] == "reported" else {})) for cell in cells(False)]
+    assert "OMTL: the shuffles; all 8 are had on those" in EXPERIMENT.report(results).claims[0].why
 
 
 def test_a_gain_of_the_steps_alone_is_told():

@@ -17,7 +17,7 @@ from weft.experiments.robust_published import (
     printed_of_user,
     row_like,
 )
-from weft.experiments.robust_readings import nearest_reading
+from weft.experiments.robust_readings import against_zero, nearest_reading, taken
 from weft.experiments.robust_rows import BATCH, NO_U, NO_V, ROMCO, SAME_STEPS, ZERO
 
 Comparisons = list[tuple[str, list[float], list[float]]]
@@ -77,7 +77,14 @@ def _moved(who: str, results: Results) -> str:
     if found is None:
         return f"{who}: not known, its readings have not been run"
     reading, again = found
-    return f"{who}: the reading, with '{reading}' {again.good} of its {again.of} are had"
+    if again.good < again.of:
+        return f"{who}: no reading that was tried; at most {again.good} of its {again.of} are had, with '{reading}'"
+    if taken(reading):
+        return f"{who}: the shuffles; all {again.of} are had on those by which readings are compared"
+    told = f"{who}: the reading, with '{reading}' all {again.of} are had"
+    if who in ROMCO:
+        told += f", and its error minus that of '{ZERO}' is {against_zero(who, reading, results)}"
+    return told
 
 
 def _other_data(name: str) -> Claim:

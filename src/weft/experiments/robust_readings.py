@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.experiments.experiment import Cell, Figure, Figures, Results, Settings, Table
-from weft.experiments.judgement import figure, worse
+from weft.experiments.judgement import Paired, figure, paired, worse
 from weft.experiments.robust_protocol import SHORT, TAKEN
 from weft.experiments.robust_published import SHUFFLES, USERS, printed_of_user
 from weft.experiments.robust_rows import LIKE, ROMCO, ZERO
 
 _ROWS = ("PA-Global", "PA-Unique", "PA-Unique, own C", *ROMCO, ZERO)
+_MARK = " (taken)"
 MAILS = "pu_spam"
 
 
@@ -22,9 +23,14 @@ def words(settings: Settings) -> str:
     return str(settings["reading"]) + ("" if settings["order"] == "rounds" else "; one row a round")
 
 
-def _taken(settings: Settings) -> str:
+def _named(settings: Settings) -> str:
     same = settings["reading"] == TAKEN[settings["set"]] and settings["order"] == "rounds"
-    return f"{words(settings)} (taken)" if same else words(settings)
+    return f"{words(settings)}{_MARK}" if same else words(settings)
+
+
+def taken(reading: str) -> bool:
+    """Whether a reading, by its name in the tables, is that of the reported shuffles."""
+    return reading.endswith(_MARK)
 
 
 def readings(name: str, results: Results) -> Table:
@@ -34,7 +40,7 @@ def readings(name: str, results: Results) -> Table:
         if settings["what"] == "reading" and settings["set"] == name:
             found = {one["row"]: one for one in figures["rows"]}
             means = [100.0 * np.mean(found[row]["error"], axis=1) for row in _ROWS]
-            rows.append([_taken(settings), *(figure(values.tolist(), None, 2) for values in means)])
+            rows.append([_named(settings), *(figure(values.tolist(), None, 2) for values in means)])
     note = (
         "Mean error of the tasks in percent, over shuffles that are not reported. Letters are chosen anew for every "
         "line, ROMCO's on a smaller grid than in the tables."
@@ -62,7 +68,7 @@ def had_again(results: Results) -> dict[str, dict[str, Again]]:
     for settings, figures in results:
         if settings["what"] == "reading" and settings["set"] == MAILS:
             told = {LIKE[one["row"]]: _again(one) for one in figures["rows"] if one["row"] in LIKE}
-            found[_taken(settings)] = told
+            found[_named(settings)] = told
     return found
 
 
@@ -79,9 +85,21 @@ def _again(one: Figures) -> Again:
 
 
 def nearest_reading(who: str, results: Results) -> tuple[str, Again] | None:
-    """The reading under which most of a row's figures are had again; of several the one with the least distance."""
+    """The reading under which most of a row's figures are had again.
+
+    Of several it is the one that was taken, or else the one with the least distance.
+    """
     known = [(reading, rows[who]) for reading, rows in had_again(results).items() if who in rows]
-    return max(known, key=lambda pair: (pair[1].good, -pair[1].distance), default=None)
+    return max(known, key=lambda pair: (pair[1].good, taken(pair[0]), -pair[1].distance), default=None)
+
+
+def against_zero(who: str, reading: str, results: Results) -> Paired | None:
+    """Points of error of a ROMCO minus those with lambdas 0 and steps of their own, under a reading of the mails."""
+    for settings, figures in results:
+        if settings["what"] == "reading" and settings["set"] == MAILS and _named(settings) == reading:
+            error = {one["row"]: (100.0 * np.mean(one["error"], axis=1)).tolist() for one in figures["rows"]}
+            return paired(error[who], error[ZERO])
+    return None
 
 
 def paper_again(results: Results) -> Table:
@@ -111,7 +129,7 @@ def regularisers(results: Results) -> Table:
         if settings["what"] == "regularisers" and settings["set"] == MAILS:
             for one in figures["rows"]:
                 for at, value in enumerate(one["values"]):
-                    default = " (taken)" if at == 0 else ""
+                    default = _MARK if at == 0 else ""
                     row: list[Cell] = [f"{one['row']}, {one['letter']} = {value:g}{default}"]
                     for user in range(len(USERS)):
                         printed = printed_of_user(one["row"], user)
