@@ -298,6 +298,18 @@ def test_a_reading_that_brings_figures_back_is_told():
     }
 
 
+def test_the_best_regulariser_of_a_batch_learner_is_told():
+    def found(cell):
+        figures = made_up(cell, {"MTFL": 0.1})
+        if cell["what"] == "regularisers" and cell["set"] == "pu_spam":
+            for one in figures["rows"]:
+                one["error"] = [[0.5] * 4, [0.1316, 0.0872, 0.5, 0.5], [0.5] * 4]
+        return figures
+
+    why = EXPERIMENT.report([(cell, found(cell)) for cell in cells(False)]).claims[0].why
+    assert "MTFL: of the regularisers of its table at most 2 of its 8 are had, with gamma = 0.01" in why
+
+
 def test_figures_that_are_missed_by_chance_are_told():
     lift = {"OMTL": 0.05}
     results = [(cell, made_up(cell, lift if cell["what"] == "reported" else {})) for cell in cells(False)]

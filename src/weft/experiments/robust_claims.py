@@ -17,7 +17,7 @@ from weft.experiments.robust_published import (
     printed_of_user,
     row_like,
 )
-from weft.experiments.robust_readings import against_zero, nearest_reading, taken
+from weft.experiments.robust_readings import against_zero, nearest_reading, nearest_regulariser, taken
 from weft.experiments.robust_rows import BATCH, NO_U, NO_V, ROMCO, SAME_STEPS, ZERO
 
 Comparisons = list[tuple[str, list[float], list[float]]]
@@ -72,7 +72,11 @@ def _figures(here: Mapping[str, Run], results: Results) -> Claim:
 def _moved(who: str, results: Results) -> str:
     """The experiment that explains a row whose figures are missed."""
     if who in BATCH:
-        return f"{who}: the regulariser, see its table"
+        best = nearest_regulariser(who, results)
+        told = (
+            f"at most {best[1].good} of its {best[1].of} are had, with {best[0]}" if best else "they have not been run"
+        )
+        return f"{who}: of the regularisers of its table {told}"
     found = nearest_reading(who, results)
     if found is None:
         return f"{who}: not known, its readings have not been run"

@@ -122,6 +122,19 @@ def paper_again(results: Results) -> Table:
 # --- batch learners ---
 
 
+def nearest_regulariser(who: str, results: Results) -> tuple[str, Again] | None:
+    """The regulariser of a batch learner with which most of its figures of mails are had again, on one shuffle."""
+    known = [
+        (f"{one['letter']} = {value:g}", _again({"row": who, "error": [error], "minus": [minus]}))
+        for settings, figures in results
+        if settings["what"] == "regularisers" and settings["set"] == MAILS
+        for one in figures["rows"]
+        if one["row"] == who
+        for value, error, minus in zip(one["values"], one["error"], one["minus"], strict=True)
+    ]
+    return max(known, key=lambda pair: (pair[1].good, -pair[1].distance), default=None)
+
+
 def regularisers(results: Results) -> Table:
     """Batch learners on the mails with other regularisers than the default ones."""
     rows: list[list[Cell]] = []
