@@ -251,7 +251,7 @@ def _choices(results: Results) -> list[Choice]:
         Choice(
             "Regularisation, and the grids of the cross-validation.",
             "reg 0.0001 or 0.001; alpha 0.3 or 0.9, lam 0.1 or 1; 2 or 4 groups; by the mean AUC of ten draws of 60 "
-            "rows per field that are not reported.",
+            "rows per field that are not reported. reg = 0.01, tried on four of these, was worse for every learner.",
             effect,
         ),
         Choice(
