@@ -7,7 +7,7 @@ import pytest
 
 from weft.experiments.experiment import Figure
 from weft.experiments.smoothed_protocol import ROWS, ROWS_OF_TABLE, TAKEN, split
-from weft.experiments.smoothed_published import PUBLISHED, Point, as_good, best, merged, missed, nearest, printed
+from weft.experiments.smoothed_published import PUBLISHED, Point, as_good, best, distance, merged, missed, printed
 from weft.experiments.smoothed_readings import READINGS, drawn, reading_cells
 from weft.experiments.smoothed_table1 import CHOOSING, EXPERIMENT, REPORTED, cells, run
 from weft.experiments.smoothed_tuned import TUNED
@@ -98,7 +98,9 @@ def test_letters_as_good():
     points = [below, near, top, partial]
     assert best(points) is top
     assert as_good(points) == [near, top]
-    assert nearest(points, printed("landmine", "PA-ITL")) is near
+    known = printed("landmine", "PA-ITL")
+    assert distance(near, known) == pytest.approx(np.log(618.1 / 510) + 10 * (0.7066667 - 0.5986), rel=1e-6)
+    assert distance(near, known) < distance(top, known)
 
 
 def test_what_falls_short():

@@ -127,9 +127,9 @@ def as_good(points: Sequence[Point]) -> list[Point]:
     return [point for point, gap in zip(same, gaps, strict=True) if point is top or gap.difference <= gap.error]
 
 
-def nearest(points: Sequence[Point], known: Printed) -> Point:
-    """The point whose AUC and nSV together come nearest to the printed ones."""
-    return min(points, key=lambda p: abs(math.log(p.mean("nSV") / known.nSV)) + 10.0 * abs(p.mean("auc") - known.auc))
+def distance(point: Point, known: Printed) -> float:
+    """How far AUC and nSV together are from the printed ones."""
+    return abs(math.log(point.mean("nSV") / known.nSV)) + 10.0 * abs(point.mean("auc") - known.auc)
 
 
 def conditions(who: str) -> list[str]:

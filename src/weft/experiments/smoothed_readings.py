@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.experiments.experiment import Cell, Figure, Results, Settings, Table
 from weft.experiments.smoothed_protocol import ROWS, TAKEN, Split, split
-from weft.experiments.smoothed_published import Point, Printed, best, merged, missed, nearest, printed
+from weft.experiments.smoothed_published import Point, Printed, best, distance, merged, missed, printed
 from weft.streams.preparation import rows_of
 
 SET = "landmine"
@@ -145,7 +145,7 @@ def _table(who: str, found: dict[tuple[str, str], list[Point]]) -> Table:
 
 
 def _row(name: str, points: Sequence[Point], known: Printed) -> list[Cell]:
-    top, near = best(points), nearest(points, known)
+    top, near = best(points), min(points, key=lambda point: distance(point, known))
     return [
         name,
         f"{top.letters['C']:g}",
