@@ -58,7 +58,7 @@ TUNED: dict[str, dict[str, Any]] = {
     "ITL": {"reg": 0.001},
     "SHAMO": {"reg": 0.0001, "m": 4},
     "SMTL-t": {"reg": 0.0001, "alpha": 0.3, "lam": 1.0},
-    "SMTL-e": {"reg": 0.0001, "alpha": 0.9, "lam": 0.1},
+    "SMTL-e": {"reg": 0.0001, "alpha": 0.3, "lam": 0.1},
 }
 """The best of the grids on the draws that decided, with so many rows per field as CHOSEN_AT says."""
 
