@@ -34,11 +34,15 @@ def test_cells():
     assert sorted((cell["size"], draw) for cell in reported for draw in cell["draws"]) == [
         (size, draw) for size in SIZES for draw in REPORTED
     ]
-    assert all(set(cell["draws"]) == set(CHOOSING) for cell in cells(False) if cell["what"] == "grid")
     for name in MODELS:
         grid = [cell for cell in cells(False) if cell["what"] == "grid" and cell["rows"][0][0] == name]
-        assert len(grid) == 1
+        assert sorted(draw for cell in grid for draw in cell["draws"]) == list(CHOOSING)
         assert TUNED[name] in [letters for _, _, letters in grid[0]["rows"]]
+    assert not set(CHOOSING) & set(REPORTED)
+    for what, letter in (("scaled", "scaling"), ("drawn", "stratified")):
+        others = [cell for cell in cells(False) if cell["what"] == what]
+        assert sorted(draw for cell in others for draw in cell["draws"]) == list(CHOOSING)
+        assert all(cell[letter] != reported[0][letter] for cell in others)
 
 
 def test_report_of_what_the_paper_says():
@@ -46,6 +50,8 @@ def test_report_of_what_the_paper_says():
     assert [claim.judgement for claim in report.claims] == ["confirmed"] * 4
     assert set(report.pictures[0].lines) == set(MODELS)
     assert "Run again" not in report.choices[0].effect
+    assert "STL 0.650 / 0.650" in report.choices[1].effect
+    assert "SMTL-e 0.690 / 0.690" in report.choices[2].effect
 
 
 def test_report_of_the_opposite():

@@ -1,12 +1,14 @@
 """Table 1 of Murugesan, Liu, Carbonell and Yang (2016) as printed, and ours taken from finished cells."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.experiments.experiment import Results
+from weft.experiments.experiment import Figures, Results
+from weft.experiments.judgement import mean_and_error, paired
 from weft.experiments.smoothed_protocol import ROWS_OF_TABLE, TAKEN
 
 TITLES = {"landmine": "Landmine", "pkdd06b": "Spam", "mtl16": "Reviews (16 domains in the place of 24)"}
@@ -35,10 +37,23 @@ PUBLISHED = {
 DRAWS = 30
 
 Measured = dict[str, list[float]]
+"""Measure -> a figure per draw."""
+
+
+class Point(NamedTuple):
+    """Letters of a grid, and their figures on the draws that decide."""
+
+    letters: dict[str, Any]
+    figures: Measured
+
+    def mean(self, measure: str) -> float:
+        return float(np.mean(self.figures[measure]))
+
+
 Runs = dict[str, dict[str, Measured]]
-"""Set -> row -> measure -> a figure per reported draw."""
-Grids = dict[tuple[str, str], dict[str, list[tuple[dict[str, Any], dict[str, float]]]]]
-"""(set, scaling) -> row -> letters and the means of their figures on the draws that decided."""
+"""Set -> row -> figures of the reported draws."""
+Grids = dict[tuple[str, str], dict[str, list[Point]]]
+"""(set, scaling) -> row -> the points of its grid."""
 
 
 def printed(name: str, row: str) -> Printed | None:
@@ -52,7 +67,23 @@ def family(row: str) -> str:
     return row.split(",")[0]
 
 
+def missed(known: Printed, figures: Measured) -> list[str]:
+    """Which of AUC and nSV are worse than printed by more than three standard errors, of ours and theirs together.
+
+    Brackets as large as 0.12 for an AUC over 30 draws are deviations, not errors of the mean.
+    """
+    found = []
+    pairs = (("auc", known.auc, known.auc_bracket, 1.0), ("nSV", known.nSV, known.nSV_bracket, -1.0))
+    for measure, figure, bracket, sign in pairs:
+        ours, error = mean_and_error(figures[measure])
+        if sign * (figure - ours) > 3.0 * math.hypot(error or 0.0, bracket / math.sqrt(DRAWS)):
+            found.append(measure)
+    return found
+
+
 # --- from results to figures ---
+
+_MEASURES = ("auc", "online", "nSV", "mistakes", "seconds")
 
 
 def reported(results: Results) -> Runs:
@@ -60,7 +91,7 @@ def reported(results: Results) -> Runs:
     for settings, figures in results:
         if settings["what"] == "reported":
             for one in figures["rows"]:
-                for measure in ("auc", "online", "nSV", "seconds"):
+                for measure in _MEASURES:
                     found[settings["set"]][one["row"]][measure] += one[measure]
     return found
 
@@ -70,19 +101,45 @@ def grids_of(results: Results) -> Grids:
     for settings, figures in results:
         if settings["what"] == "grid":
             for one in figures["rows"]:
-                means = {measure: float(np.mean(one[measure])) for measure in ("auc", "online", "nSV")}
-                found[settings["set"], settings["scaling"]][one["row"]].append((one["letters"], means))
+                merged(found[settings["set"], settings["scaling"]][one["row"]], one)
     return found
 
 
-def best(points: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> tuple[dict[str, Any], dict[str, float]]:
-    return max(points, key=lambda point: point[1]["auc"])
+def merged(points: list[Point], one: Figures) -> None:
+    """Add what a cell found for some letters to what other cells, of other draws, found for the same."""
+    figures = next((point.figures for point in points if point.letters == one["letters"]), None)
+    if figures is None:
+        points.append(Point(one["letters"], {measure: list(one[measure]) for measure in _MEASURES}))
+    else:
+        for measure in _MEASURES:
+            figures[measure] += one[measure]
+
+
+def best(points: Sequence[Point]) -> Point:
+    return max(points, key=lambda point: point.mean("auc"))
+
+
+def as_good(points: Sequence[Point]) -> list[Point]:
+    """Those whose AUC is below the best one's by no more than a standard error of the difference, draw by draw."""
+    top = best(points)
+    same = [point for point in points if len(point.figures["auc"]) == len(top.figures["auc"])]
+    gaps = [paired(top.figures["auc"], point.figures["auc"]) for point in same]
+    return [point for point, gap in zip(same, gaps, strict=True) if point is top or gap.difference <= gap.error]
+
+
+def distance(point: Point, known: Printed) -> float:
+    """How far AUC and nSV together are from the printed ones."""
+    return abs(math.log(point.mean("nSV") / known.nSV)) + 10.0 * abs(point.mean("auc") - known.auc)
+
+
+def conditions(who: str) -> list[str]:
+    """The rows of a learner of the paper, with its own letters: one, or one for every condition."""
+    return [row for row in ROWS_OF_TABLE if family(row) == who and "C = 1" not in row]
 
 
 def chosen_condition(name: str, who: str, grids: Grids) -> str:
     """The row of a learner whose condition was the better one on the draws that decided; before they ran, mistakes."""
-    rows = [row for row in ROWS_OF_TABLE if family(row) == who and "C = 1" not in row]
-    known = grids.get((name, TAKEN[name]), {})
+    rows, known = conditions(who), grids.get((name, TAKEN[name]), {})
     if len(rows) == 1 or any(row not in known for row in rows):
         return rows[0]
-    return max(rows, key=lambda row: best(known[row])[1]["auc"])
+    return max(rows, key=lambda row: best(known[row]).mean("auc"))
