@@ -1,12 +1,11 @@
 """The claims of Sec. 3.3 of Murugesan, Liu, Carbonell and Yang (2016), judged by pairs over the reported draws."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from weft.experiments.experiment import Claim
-from weft.experiments.judgement import lower
+from weft.experiments.judgement import NOT_RUN, lower, on_other_data
 from weft.experiments.smoothed_protocol import TAKEN
 from weft.experiments.smoothed_published import (
     DRAWS,
@@ -48,7 +47,7 @@ def _figures(name: str, runs: Runs, grids: Grids) -> Claim:
     here = runs.get(name, {})
     rows = {who: chosen_condition(name, who, grids) for who in PUBLISHED}
     if any(row not in here or len(here[row]["auc"]) < 2 for row in rows.values()):
-        return Claim(text, where, "not testable here", "The cells that it needs have not been run.")
+        return Claim(text, where, "not testable here", NOT_RUN)
     short = [f"{row} {what}" for who, row in rows.items() for what in _short(name, who, row, here)]
     why = f"{14 - len(short)} of 14, with the brackets of the paper taken as deviations over {DRAWS} draws."
     if short:
@@ -93,10 +92,7 @@ def _compared(
 def _judged(name: str, text: str, comparisons: Sequence[tuple[str, list[float], list[float]]]) -> Claim:
     """As the pairs say; on data that stand in for the paper's they say something, and not about its claim."""
     claim = lower(text, "Sec. 3.3", comparisons)
-    if name != STAND_IN or not comparisons:
-        return claim
-    why = f"The paper's data are not to be had. On those that stand in for them it is {claim.judgement}: {claim.why}"
-    return replace(claim, judgement="not testable here", why=why)
+    return on_other_data(claim) if name == STAND_IN else claim
 
 
 def _leads(name: str, measure: str, runs: Runs, grids: Grids) -> Claim:

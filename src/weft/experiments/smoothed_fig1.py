@@ -18,7 +18,6 @@ from weft.experiments.experiment import (
     Choice,
     Claim,
     Experiment,
-    Figure,
     Figures,
     Picture,
     Report,
@@ -26,7 +25,7 @@ from weft.experiments.experiment import (
     Settings,
     Table,
 )
-from weft.experiments.judgement import lower, mean_and_error
+from weft.experiments.judgement import figure, line, lower
 from weft.experiments.smoothed_protocol import Split, split
 from weft.model import Model
 from weft.stream import Stream
@@ -166,7 +165,7 @@ def report(results: Results) -> Report:
 
 
 def _cell(values: list[float]) -> Cell:
-    return Figure(*mean_and_error(values), None, 4) if values else None
+    return figure(values, None, 4) if values else None
 
 
 def _table(runs: Runs) -> Table:
@@ -186,14 +185,9 @@ def _ground(runs: Runs) -> Table:
 def _picture(runs: Runs) -> Picture:
     lines = {}
     for name in MODELS:
-        points = [
-            (size, *mean_and_error(runs[name, size]["auc"]))
-            for size in SIZES
-            if (name, size) in runs and runs[name, size]["auc"]
-        ]
-        if points:
-            sizes, values, errors = zip(*points, strict=True)
-            lines[name] = (sizes, values, [error or 0.0 for error in errors])
+        known = {size: runs[name, size]["auc"] for size in SIZES if runs.get((name, size), {}).get("auc")}
+        if known:
+            lines[name] = line(list(known), list(known.values()))
     return Picture("AUC over rows per field", lines, "rows per field", "AUC", True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.experiments.experiment import Cell, Choice, Figure, Report, Results, Table
-from weft.experiments.judgement import mean_and_error
+from weft.experiments.judgement import figure
 from weft.experiments.smoothed_claims import claims
 from weft.experiments.smoothed_protocol import OTHER, ROWS_OF_TABLE, TAKEN
 from weft.experiments.smoothed_published import (
@@ -53,15 +53,12 @@ def _beside_the_paper(name: str, runs: Mapping[str, Measured]) -> Table:
             rows.append([row, None, None, None, None, ""])
             continue
         known = printed(name, row)
-        auc, auc_error = mean_and_error(runs[row]["auc"])
-        size, size_error = mean_and_error(runs[row]["nSV"])
-        online, _ = mean_and_error(runs[row]["online"])
         rows.append(
             [
                 row,
-                Figure(auc, auc_error, known.auc if known else None, 4),
-                Figure(size, size_error, known.nSV if known and name != STAND_IN else None, 1),
-                Figure(online, None, None, 4),
+                figure(runs[row]["auc"], known.auc if known else None, 4),
+                figure(runs[row]["nSV"], known.nSV if known and name != STAND_IN else None, 1),
+                Figure(float(np.mean(runs[row]["online"])), None, None, 4),
                 Figure(1e6 * float(np.median(runs[row]["seconds"])), None, None, 1),
                 _told(TUNED[name].get(row, ROWS_OF_TABLE[row].fixed)),
             ]
@@ -144,7 +141,7 @@ def _attention(grids: Grids) -> Table:
         adaptive, fixed = known.get(f"OSMTL-e, {condition}", []), known.get(f"P fixed, {condition}", [])
         groups = [[point for point in adaptive if point.letters["lam"] == lam] for lam in speeds]
         tops = [best(points) if points else None for points in [*groups, fixed]]
-        cells = [Figure(*mean_and_error(top.figures["auc"]), None, 4) if top else None for top in tops]
+        cells = [figure(top.figures["auc"], None, 4) if top else None for top in tops]
         rows.append([f"{TITLES[name]}, {condition}", *cells])
     head = ["set, condition", *(f"lam = {lam:g}" for lam in speeds), "P fixed (lam = inf)"]
     note = (
