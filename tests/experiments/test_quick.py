@@ -5,32 +5,32 @@ import os
 
 import pytest
 
+from experiments.quick import GROUPS, quick_results
 from weft.experiments import shelf
-from weft.experiments.cells import cells_of
 from weft.experiments.experiment import Figure
 from weft.experiments.page import Section, render
-from weft.experiments.running import run
 from weft.streams.known import find
 
 
-@pytest.mark.parametrize("name", shelf.names())
-def test_quick(name, tmp_path):
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(GROUPS.get(name, name))) for name in shelf.names()]
+)
+def test_quick(name):
     experiment = shelf.experiment(name)
     if any(find(data) is None for data in experiment.data):
         assert not os.environ.get("WEFT_DATA"), f"{experiment.data} are not all in WEFT_DATA"
         pytest.skip("WEFT_DATA does not name the folder with the data sets")
-    cells = cells_of(experiment, True)
-    outcome = run(cells, tmp_path, 1)
-    assert outcome.failures == []
-    results = outcome.results(cells)
+    results = quick_results(name)
+    count = len(results)
+    assert count == len(experiment.cells(True))
     report = experiment.report(results)
     assert report.claims
     assert report.tables
     values = [value for table in report.tables for row in table.rows for value in row[1:]]
     assert any(isinstance(value, Figure | int | float) for value in values)
-    assert "cells are missing" not in render([Section(experiment, report, len(cells), len(cells), True)])
-    some = experiment.report(results[: len(results) // 2])  # cells may be missing
-    assert len(render([Section(experiment, some, len(results) // 2, len(cells), True)])) > 1000
+    assert "cells are missing" not in render([Section(experiment, report, count, count, True)])
+    some = experiment.report(results[: count // 2])  # cells may be missing
+    assert len(render([Section(experiment, some, count // 2, count, True)])) > 1000
 
 
 @pytest.mark.parametrize("name", shelf.names())

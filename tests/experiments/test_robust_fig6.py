@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from experiments.quick import quick_results
 from weft.experiments.robust_fig6 import CHOOSING, EXPERIMENT, PANELS, PLAIN, REPORTED, TUNED, cells, run
 
 needs_data = pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DATA does not name the folder of data")
@@ -60,7 +61,7 @@ def test_report_on_some_of_the_cells(count):
 @needs_data
 @pytest.mark.xdist_group("robust")
 def test_quick_run():
-    results = [(settings, run(settings)) for settings in EXPERIMENT.cells(True)]
+    results = quick_results(EXPERIMENT.name)
     for settings, figures in results:
         assert np.shape(figures["errors"]) == (len(settings["values"]), len(settings["shuffles"]))
         assert np.all((np.array(figures["errors"]) > 0.0) & (np.array(figures["errors"]) < 0.7))

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from experiments.quick import quick_results
 from weft.experiments.smoothed_fig1 import CHOOSING, EXPERIMENT, MODELS, REPORTED, SIZES, TUNED, cells, run
 
 needs_data = pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DATA does not name the folder of data")
@@ -77,7 +78,7 @@ def test_report_on_some_of_the_cells(count):
 @needs_data
 @pytest.mark.xdist_group("smoothed-batch")
 def test_quick_run():
-    results = [(settings, run(settings)) for settings in EXPERIMENT.cells(True)]
+    results = quick_results(EXPERIMENT.name)
     rows = {one["row"]: one for one in results[0][1]["rows"]}
     assert set(rows) == set(MODELS)
     assert all(0.5 < value < 0.9 for one in rows.values() for value in one["auc"])

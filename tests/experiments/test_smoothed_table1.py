@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from experiments.quick import quick_results
 from weft.experiments.experiment import Figure
 from weft.experiments.smoothed_protocol import ROWS, ROWS_OF_TABLE, TAKEN, split
 from weft.experiments.smoothed_published import PUBLISHED, Point, as_good, best, distance, merged, missed, printed
@@ -215,7 +216,7 @@ def test_rows_drawn_otherwise():
 @needs_data
 @pytest.mark.xdist_group("smoothed")
 def test_quick_run():
-    results = [(settings, run(settings)) for settings in EXPERIMENT.cells(True)]
+    results = quick_results(EXPERIMENT.name)
     for settings, figures in results:
         assert [one["row"] for one in figures["rows"]] == [row for row, _, _ in settings["rows"]]
         for one in figures["rows"]:
