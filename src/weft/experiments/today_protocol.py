@@ -220,6 +220,7 @@ def tried(run: Callable[[Any, Events], Passed], choices: Sequence[Any], given: E
     default = measures(run(choices[0], given), given.y)
     return {
         "events": len(given.y) - len(part.y),
+        "positive": float(np.mean(given.y[len(part.y) :] > 0.0)),
         "tenth": tenth,
         "chosen": best,
         "default": default,

@@ -96,15 +96,14 @@ def _stream(found: Board, stream: str) -> Table:
         for row, _ in sorted(((r, e) for r, e in ran.items() if e is not None), key=lambda pair: pair[1])
     ]
     rows += [[row, *[LARGE] * 7] for row in found.rows if found.too_large(row, stream)]
-    events = max(
-        (one.get("events", 0) for (_, s), many in found.found.items() if s == stream for one in many), default=0
-    )
+    known = [one for (_, at), figures in found.found.items() if at == stream for one in figures if "events" in one]
+    note = "Lowest error first."
+    if known:
+        positive = float(np.mean([one["positive"] for one in known]))
+        always = 100.0 * min(positive, 1.0 - positive)
+        note += f" {known[0]['events']:,} events count; who always says the commoner label errs on {always:.2f} %."
     head = ["row", "chosen", "error, %", "with defaults", "log-loss", "AUC", "µs per event", "kB"]
-    return Table(f"{stream}: {events:,} events", head, rows, f"{_positive(stream)}Lowest error first.")
-
-
-def _positive(stream: str) -> str:
-    return "A model that always says no errs on one in sixteen. " if stream.startswith("landmine") else ""
+    return Table(stream, head, rows, note)
 
 
 def _line(found: Board, row: str, stream: str) -> list[Cell]:

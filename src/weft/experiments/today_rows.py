@@ -110,17 +110,14 @@ RELATIVES = {
     "pa": ("coml", "romco-nucl", "romco-logd"),
     "it-ogd": ("mt-ogd", "mt-ftrl", "hedge-mt-ogd"),
     "it-eg": ("mt-eg", "hedge-mt-eg"),
-    "itl": ("smtl-e", "smtl-t", "shamo", "trml"),
+    "itl": ("smtl-e", "smtl-t", "shamo", "mtfl", "trml"),
 }
-"""A model per task, and the learners that let tasks teach each other by steps of the same kind."""
+"""A model per task, and learners that let tasks teach each other by steps of its kind, or are published beside it."""
 
-_NAMES = {"it-ogd", "st-ogd", "it-eg", "st-eg"}
 ABSENT = {
-    **{
-        name: f"the same as {what}, a row here"
-        for names, what in SPECIAL_CASES.items()
-        for name in names.split(", ")
-        if name not in _NAMES
-    },
+    name: f"is {what}, a row here"
+    for names, what in SPECIAL_CASES.items()
+    for name in names.split(", ")
+    if name not in ROWS
 }
-"""Names that have no row of their own, and why."""
+"""Names from the papers that have no row of their own, and why; every learner of the catalogue has one."""
