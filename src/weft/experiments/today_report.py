@@ -49,7 +49,8 @@ def _summary(found: Board, measure: str, scale: float, digits: int) -> Table:
         "of river the pickled models."
     )
     head = ["row", "mean rank", *found.streams, "µs per event", "kB"]
-    return Table(f"{title}: all streams", head, rows, note if measure == "error" else "As above.")
+    other = "The letter was chosen by errors, not by log-loss; p is clipped at 1e-6. Else as above."
+    return Table(f"{title}: all streams", head, rows, note if measure == "error" else other)
 
 
 def _known(found: Board, stream: str, measure: str) -> list[float]:
