@@ -9,8 +9,8 @@ from scipy import sparse
 
 from weft.experiments import today_protocol as protocol
 from weft.experiments.experiment import Figure
-from weft.experiments.peers import PEERS
-from weft.experiments.today import EXPERIMENT, MOST_EVENTS, STREAMS, cells
+from weft.experiments.peers import PEERS, is_here
+from weft.experiments.today import MOST_EVENTS, STREAMS, cells
 from weft.experiments.today_board import board
 from weft.experiments.today_claims import compared
 from weft.experiments.today_protocol import Events, Passed, leading, measures, pass_of, sizes_of, too_large, tried
@@ -219,5 +219,17 @@ def test_tables_have_the_lowest_first_and_name_the_choice():
     assert table.rows[0][2] == Figure(10.0, digits=2)
 
 
-def test_it_is_the_experiment():
-    assert EXPERIMENT.name == "today"
+# --- peers ---
+
+
+@pytest.mark.parametrize(("peer", "default", "other"), [("vw", 0.5, 2.0), ("river", 0.01, 0.3), ("sklearn", 1e-4, 0.1)])
+def test_the_letter_of_a_peer(peer, default, other):
+    if not is_here(peer):
+        pytest.skip(f"{peer} is not installed")
+    given = made_up(80)
+    first, same, changed = (protocol.pass_of_peer(peer, letter, given) for letter in (None, default, other))
+    assert np.array_equal(first.scores, same.scores)
+    assert not np.array_equal(first.scores, changed.scores)
+    assert first.kind == "probability"
+    assert np.all((first.scores >= 0.0) & (first.scores <= 1.0))
+    assert first.bytes > 4 * 6 * 8  # four tasks, six weights
