@@ -76,7 +76,7 @@ def test_too_large_is_told_by_sizes():
     given = made_up()
     assert sizes_of(given) == (400, 4, 6, 2400)
     assert too_large("trml", given) == too_large("perceptron", given) == ""
-    assert too_large("trml", given, 1e-5) == "features x tasks^2 is 96, more than 12"
+    assert too_large("trml", given, 1e-5) == "features x tasks^3 is 384, more than 250"
     wide = Events(sparse.csr_array((2, 30_000_000)), np.ones(2), np.arange(2))
     assert "matrix_limit" in too_large("romco-nucl", wide)  # the learner's own limit
     assert too_large("mt-ogd", wide) == ""

@@ -96,7 +96,7 @@ LIMITS = {
     "smtl-e": _SMOOTHED,
     "smtl-t": _SMOOTHED,
     "omtrl-vonneumann": Limit("events x tasks^3", lambda n: n.events * n.tasks**3, 2e9),
-    "trml": Limit("features x tasks^2", lambda n: n.features * n.tasks**2, 1.2e6),
+    "trml": Limit("features x tasks^3", lambda n: n.features * n.tasks**3, 2.5e7),
     "hedge-mt-eg": Limit("non-zeros x tasks", lambda n: n.nonzeros * n.tasks, 6e7),
     "hedge-mt-ogd": Limit("events x features x tasks", lambda n: n.events * n.features * n.tasks, 4e8),
 }
@@ -114,7 +114,7 @@ def too_large(learner: str, given: Events, part: float = 1.0) -> str:
     """
     sizes, limit = sizes_of(given), LIMITS.get(learner)
     if limit is not None and limit.number(sizes) > part * limit.most:
-        return f"{limit.words} is {limit.number(sizes):.2g}, more than {part * limit.most:.2g}"
+        return f"{limit.words} is {limit.number(sizes):,.0f}, more than {part * limit.most:,.0f}"
     refuse = getattr(Model(learner).learner, "refuse", None)
     if refuse is not None:
         try:
