@@ -177,7 +177,8 @@ def _bars(found: Board) -> Bars:
         **{peer: [peer] for peer in THEIRS if peer in found.rows},
     }
     bars = {name: ([_least(found, rows, stream) for stream in streams],) for name, rows in groups.items()}
-    return Bars("Error, %", streams, bars, "error, %")
+    note = "The best of the other learners, adaptive left out, is known only afterwards: nobody could have chosen it."
+    return Bars("Error, %", streams, bars, "error, %", note)
 
 
 def _least(found: Board, rows: list[str], stream: str) -> float:

@@ -53,9 +53,9 @@ def _catalogue() -> list[Row]:
         Row("auto", "auto", form="raw"),
         Row("adaptive", "adaptive", form="raw"),
         Row("perceptron", "perceptron"),
-        Row("perceptron, pooled", "perceptron", {"pooled": True}),
+        Row("perceptron (pooled)", "perceptron", {"pooled": True}),
         Row("pa", "pa", {}, ("C",), _C),
-        Row("pa, pooled", "pa", {"pooled": True}, ("C",), _C),
+        Row("pa (pooled)", "pa", {"pooled": True}, ("C",), _C),
     ]
     rows += [Row(name, name, {}, ("C",), _C) for name in ("finite-horizon", "infinite-horizon", "implicit")]
     rows += [
@@ -95,7 +95,7 @@ def _peers() -> list[Row]:
     rate = (0.1, 0.5, 2.0)
     return [
         Row("VW -q", "", {}, ("-l",), rate, "raw", "vw"),
-        Row("VW -q, prepared", "", {}, ("-l",), rate, "prepared", "vw"),
+        Row("VW -q (prepared)", "", {}, ("-l",), rate, "prepared", "vw"),
         Row("river", "", {}, ("lr",), (0.01, 0.1, 0.3), "raw", "river"),
         Row("scikit-learn", "", {}, ("alpha",), (1e-5, 1e-4, 1e-3), "prepared", "sklearn"),
     ]
