@@ -14,7 +14,7 @@ ORDERS = (200,)
 MOST_EVENTS = 6000
 STREAMS = tuple(name for name in BINARY if name != "landmine19")
 """landmine19 has rows of landmine29 and no others."""
-QUICK_STREAMS, QUICK_EVENTS, QUICK_PART = ("landmine29", "pkdd06a"), 600, 0.01
+QUICK_STREAMS, QUICK_EVENTS, QUICK_PART = ("landmine29", "pkdd06a"), 600, 0.02
 """A quick run has this part of the limits on sizes."""
 ABOUT = """Every learner of the catalogue, the default among them, beside Vowpal Wabbit, river and scikit-learn, on
 every set whose labels are yes and no: the errors of predictions that are made before the label is seen, their log-loss

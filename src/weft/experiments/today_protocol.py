@@ -91,7 +91,7 @@ class Limit(NamedTuple):
     most: float
 
 
-_SMOOTHED = Limit("events x tasks^2", lambda n: n.events * n.tasks**2, 1e7)
+_SMOOTHED = Limit("non-zeros x tasks^2", lambda n: n.nonzeros * n.tasks**2, 6e7)
 LIMITS = {
     "smtl-e": _SMOOTHED,
     "smtl-t": _SMOOTHED,
