@@ -98,8 +98,14 @@ LIMITS = {
     "omtrl-vonneumann": Limit("events x tasks^3", lambda n: n.events * n.tasks**3, 2e9),
     "trml": Limit("features x tasks^3", lambda n: n.features * n.tasks**3, 2.5e7),
     "hedge-mt-eg": Limit("non-zeros x tasks", lambda n: n.nonzeros * n.tasks, 6e7),
-    "hedge-mt-ogd": Limit("events x features x tasks", lambda n: n.events * n.features * n.tasks, 4e8),
+    "hedge-mt-ogd": Limit("events x features x tasks", lambda n: n.events * n.features * n.tasks, 1e8),
+    "mtfl": Limit(
+        "events x the lesser of events and features x tasks",
+        lambda n: n.events * min(n.events, n.features) * n.tasks,
+        3.5e8,
+    ),
 }
+"""So set, from a few streams that were timed, that a cell should take about a minute at most."""
 
 
 def sizes_of(given: Events) -> Sizes:
