@@ -1,11 +1,13 @@
 """Peers on the same events: Vowpal Wabbit, river and scikit-learn, each asked for a prediction before it learns.
 
 They are no dependencies of weft: `pip install "weft[bench]"` brings them. Labels are -1 and +1 (predictions are
-probabilities of +1) or numbers. Each has its defaults, but for what is said here.
+probabilities of +1) or numbers. Each has its defaults, but for what is said here and one `letter` that may be given:
+`-l` of Vowpal Wabbit, the rate of river's SGD, `alpha` of scikit-learn.
 """
 
 import importlib.util
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +20,10 @@ MODULES = {
     "river": "river",
     "sklearn": "sklearn",
 }
+Models = dict[int, Any]
+"""A peer's model for every task; who gives an empty dict finds them there after the last event."""
+_BITS = 22
+"""Vowpal Wabbit has a table of 2^22 entries."""
 
 
 def is_here(peer: str) -> bool:
@@ -25,12 +31,24 @@ def is_here(peer: str) -> bool:
     return importlib.util.find_spec(MODULES[peer.split("-")[0]]) is not None
 
 
-def vw(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
-    """Vowpal Wabbit with a task crossed with every feature (-q), beside the features themselves."""
+def bytes_of(peer: str, models: Models) -> int:
+    """What its models take: the whole table, 4 floats an entry (Vowpal Wabbit), the weights, or as a file (river)."""
+    if peer == "vw":
+        return 16 << _BITS
+    if peer == "river":
+        return sum(len(pickle.dumps(model)) for model in models.values())
+    return sum(int(model.coef_.nbytes + model.intercept_.nbytes) for model in models.values())
+
+
+def vw(
+    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+) -> Floats:
+    """Vowpal Wabbit with a task crossed with every feature (-q), beside the features themselves: one model for all."""
     from vowpalwabbit import Workspace
 
     options = "--loss_function logistic --link logistic" if binary else "--loss_function squared"
-    model = Workspace(f"--quiet -b 22 -q tx {options}")
+    rate = "" if letter is None else f" -l {letter:g}"
+    model = Workspace(f"--quiet -b {_BITS} -q tx {options}{rate}")
     p = np.empty(len(y))
     for i in range(len(y)):
         lo, hi = X.indptr[i], X.indptr[i + 1]
@@ -43,19 +61,22 @@ def vw(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
     return p
 
 
-def river(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
+def river(
+    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+) -> Floats:
     """river: a running standardisation and a linear model for every task."""
-    from river import linear_model, preprocessing
+    from river import linear_model, optim, preprocessing
 
     kind = linear_model.LogisticRegression if binary else linear_model.LinearRegression
-    models: dict[int, Any] = {}
+    models = {} if models is None else models
     p = np.empty(len(y))
     for i in range(len(y)):
         lo, hi = X.indptr[i], X.indptr[i + 1]
         row = dict(zip(X.indices[lo:hi].tolist(), X.data[lo:hi].tolist(), strict=True))
         model = models.get(int(task[i]))
         if model is None:
-            model = models[int(task[i])] = preprocessing.StandardScaler() | kind()
+            rate = {} if letter is None else {"optimizer": optim.SGD(letter)}
+            model = models[int(task[i])] = preprocessing.StandardScaler() | kind(**rate)
         if binary:
             p[i] = model.predict_proba_one(row).get(True, 0.5)
             model.learn_one(row, bool(y[i] > 0))
@@ -65,17 +86,20 @@ def river(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
     return p
 
 
-def sklearn(X: Any, y: Floats, task: Ints, binary: bool) -> Floats:
+def sklearn(
+    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+) -> Floats:
     """scikit-learn: SGDClassifier (log-loss) or SGDRegressor with partial_fit for every task."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others
-    models: dict[int, Any] = {}
+    models = {} if models is None else models
+    given = {} if letter is None else {"alpha": letter}
     p = np.full(len(y), 0.5 if binary else 0.0)
     for i in range(len(y)):
         row, model = X[i : i + 1], models.get(int(task[i]))
         if model is None:
-            model = SGDClassifier(loss="log_loss") if binary else SGDRegressor()
+            model = SGDClassifier(loss="log_loss", **given) if binary else SGDRegressor(**given)
             models[int(task[i])] = model
         elif binary:
             p[i] = _sigma(float(model.decision_function(row)[0]))
