@@ -7,7 +7,6 @@ probabilities of +1) or numbers. Each has its defaults, but for what is said her
 
 import importlib.util
 import math
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -32,11 +31,11 @@ def is_here(peer: str) -> bool:
 
 
 def bytes_of(peer: str, models: Models) -> int:
-    """What its models take: the whole table, 4 floats an entry (Vowpal Wabbit), the weights, or as a file (river)."""
+    """What its models take: a whole table, 4 floats an entry (Vowpal Wabbit); the weights; what river itself counts."""
     if peer == "vw":
         return 16 << _BITS
     if peer == "river":
-        return sum(len(pickle.dumps(model)) for model in models.values())
+        return sum(int(model._raw_memory_usage) for model in models.values())
     return sum(int(model.coef_.nbytes + model.intercept_.nbytes) for model in models.values())
 
 

@@ -46,7 +46,7 @@ def _summary(found: Board, measure: str, scale: float, digits: int) -> Table:
         "are geometric means over the streams. Learners of the catalogue get a stream as one table, peers event by "
         "event from Python, which is how each is used; their time holds the making of their rows. Memory: of the "
         "catalogue all arrays of the state; of Vowpal Wabbit its table of 2^22 entries; of scikit-learn the weights; "
-        "of river the pickled models."
+        "of river what it counts itself."
     )
     head = ["row", "mean rank", *found.streams, "µs per event", "kB"]
     other = "The letter was chosen by errors, not by log-loss; p is clipped at 1e-6. Else as above."
