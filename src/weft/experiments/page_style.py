@@ -9,16 +9,19 @@ STYLE = """
   --line-4: #f778ba; --line-5: #9198a1; --good: #3fb950; --bad: #ff7b72; --open: #d4a72c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 66rem; margin: 0 auto; padding: 1rem; }
+main { max-width: 80rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.7rem; } h2 { font-size: 1.3rem; margin-top: 2.6rem; border-top: 1px solid var(--edge);
   padding-top: 1.2rem; } h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
 p, ul { max-width: 46rem; overflow-wrap: break-word; } a { color: var(--link); }
 .note, .source, .where, .absent { color: var(--soft); font-size: .875rem; } .missing { color: var(--bad); }
 .box { overflow-x: auto; border: 1px solid var(--edge); border-radius: 6px; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .875rem; min-width: 100%; }
-th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--edge); }
+th, td { padding: .35rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--edge); }
 thead th { background: var(--band); } tbody tr:last-child > * { border-bottom: 0; }
 tbody th { font-weight: 600; white-space: nowrap; }
+.figures th:first-child { position: sticky; left: 0; background: var(--page); }
+.figures thead th:first-child { background: var(--band); }
+@media (max-width: 40rem) { .figures tbody th { white-space: normal; min-width: 7rem; } }
 .figures td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .figures thead th:not(:first-child) { text-align: right; min-width: 5.5rem; }
 .figures td:not(.number) { text-align: right; }
