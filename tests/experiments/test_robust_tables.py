@@ -308,7 +308,7 @@ def test_the_best_regulariser_of_a_batch_learner_is_told():
         return figures
 
     why = EXPERIMENT.report([(cell, found(cell)) for cell in cells(False)]).claims[0].why
-    assert "MTFL: of the regularisers of its table at most 2 of its 8 are had, with gamma = 0.01" in why
+    assert "MTFL: of the regularisers of its table at most 2 of its 8 are had, with 'gamma = 0.01'" in why
 
 
 def test_figures_that_are_missed_by_chance_are_told():

@@ -73,10 +73,10 @@ def _moved(who: str, results: Results) -> str:
     """The experiment that explains a row whose figures are missed."""
     if who in BATCH:
         best = nearest_regulariser(who, results)
-        told = (
-            f"at most {best[1].good} of its {best[1].of} are had, with {best[0]}" if best else "they have not been run"
-        )
-        return f"{who}: of the regularisers of its table {told}"
+        if best is None:
+            return f"{who}: not known, its regularisers have not been run"
+        most = "all" if best[1].good == best[1].of else f"at most {best[1].good}"
+        return f"{who}: of the regularisers of its table {most} of its {best[1].of} are had, with '{best[0]}'"
     found = nearest_reading(who, results)
     if found is None:
         return f"{who}: not known, its readings have not been run"
