@@ -51,7 +51,7 @@ def test_a_stream_against_the_oracle(case, kind):
 @pytest.mark.parametrize("name", ["smtl-e", "smtl-t"])
 @pytest.mark.parametrize(("alpha", "lam"), [(0.5, 1.0), (0.0, 0.1), (0.9, 0.05)])
 def test_relations_and_objectives_of_smtl(name, alpha, lam):
-    X, y, task = rows(3)
+    X, y, task = rows(3, n=60)
     model = weft.Model(name, alpha=alpha, lam=lam, tasks=K).fit(stream(X, y, task))
     expected = smoothed_batch.smtl(X, y, task, name[-1], alpha, lam)
     np.testing.assert_allclose(model.relations(), alpha * np.eye(K) + (1 - alpha) * expected.P, atol=1e-9)

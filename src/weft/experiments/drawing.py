@@ -18,6 +18,7 @@ COLOURS = 6
 _DASHES = ("", "6 4", "2 3", "9 3 2 3")
 _MOST_MARKS = 24
 _MOST_ERRORS = 16
+_SLANT = 20  # more room below, for names of groups that are too long to stand side by side
 
 
 def look(at: int) -> tuple[str, str]:
@@ -31,7 +32,8 @@ def draw(picture: Picture | Bars) -> str:
     if not body:
         body = f'<text x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle">not run</text>'
     title = escape(f"{picture.title}: {', '.join(names(picture))}")
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><title>{title}</title>\n{body}\n</svg>'
+    height = HEIGHT + (_SLANT if isinstance(picture, Bars) and _are_slanted(picture) else 0)
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img"><title>{title}</title>\n{body}\n</svg>'
 
 
 def names(picture: Picture | Bars) -> list[str]:
@@ -195,7 +197,7 @@ def _bars(picture: Bars) -> str:
     thick = 0.8 * wide / max(1, len(picture.bars))
     for group, label in enumerate(picture.groups):
         begin = LEFT + wide * (group + 0.1)
-        out.append(_group_name(label, LEFT + wide * (group + 0.5), wide))
+        out.append(_group_name(label, LEFT + wide * (group + 0.5), _are_slanted(picture)))
         for at, (name, parts) in enumerate(picture.bars.items()):
             y = float(parts[0][group])
             if math.isfinite(y):
@@ -204,12 +206,17 @@ def _bars(picture: Bars) -> str:
     return "\n".join(out)
 
 
-def _group_name(label: str, middle: float, wide: float) -> str:
+def _are_slanted(picture: Bars) -> bool:
+    wide = (WIDTH - LEFT - RIGHT) / max(1, len(picture.groups))
+    return any(6.6 * len(label) > wide for label in picture.groups)
+
+
+def _group_name(label: str, middle: float, slanted: bool) -> str:
     y = HEIGHT - BOTTOM + 16
-    if 6.6 * len(label) <= wide:
+    if not slanted:
         return f'<text x="{middle:.1f}" y="{y}" text-anchor="middle">{escape(label)}</text>'
-    cut = label if len(label) <= 9 else f"{label[:8]}…"
-    turned = f'transform="translate({middle + 4:.1f} {y - 4}) rotate(-32)"'
+    cut = label if len(label) <= 12 else f"{label[:11]}…"
+    turned = f'transform="translate({middle + 4:.1f} {y - 4}) rotate(-38)"'
     return f'<text {turned} text-anchor="end"><title>{escape(label)}</title>{escape(cut)}</text>'
 
 
