@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weft.experiments.running import Failure, Outcome
 
 _MOST_FAILURES = 10
+_LONGEST_VALUE = 40
 
 
 @click.command("reproduce", epilog=example(
@@ -295,10 +296,15 @@ def _as_json(section: "Section", outcome: "Outcome", plan: dict[str, list["Cell"
     }
 
 
+def _brief(value: object) -> str:
+    words = str(value)
+    return words if len(words) <= _LONGEST_VALUE else f"{words[:_LONGEST_VALUE]}…"
+
+
 def _list_failures(failures: list["Failure"]) -> None:
     click.echo(f"weft: {plural(len(failures), 'failure')}; the other cells are finished and kept:", err=True)
     for failure in failures[:_MOST_FAILURES]:
-        settings = ", ".join(f"{name}={value}" for name, value in failure.cell.settings.items())
+        settings = ", ".join(f"{name}={_brief(value)}" for name, value in failure.cell.settings.items())
         click.echo(f"  {failure.cell.experiment.name} ({settings}): {failure.reason}", err=True)
     if len(failures) > _MOST_FAILURES:
         click.echo(f"  ... and {len(failures) - _MOST_FAILURES:,} more", err=True)
