@@ -84,7 +84,10 @@ def _moved(who: str, results: Results) -> str:
     if again.good < again.of:
         return f"{who}: no reading that was tried; at most {again.good} of its {again.of} are had, with '{reading}'"
     if taken(reading):
-        return f"{who}: the shuffles; all {again.of} are had on those by which readings are compared"
+        return (
+            f"{who}: not explained; as rows are read here all {again.of} are within the limits on the fewer shuffles "
+            "by which readings are compared, where limits are wider"
+        )
     told = f"{who}: the reading, with '{reading}' all {again.of} are had"
     if who in ROMCO:
         told += f", and its error minus that of '{ZERO}' is {against_zero(who, reading, results)}"
