@@ -29,7 +29,16 @@ def _shared_sources() -> list[Path]:
         *("own_parts", "shared_loss", "descent_dense", "descent_mirror", "mirror_table"),
         *("adaptive_state", "adaptive_scoring"),
     )
-    names = ("jit", "instructions", "lanes", "batch", "pairs", "state", *(f"learners/{name}" for name in learners))
+    names = (
+        "jit",
+        "instructions",
+        "lanes",
+        "bundle",
+        "batch",
+        "pairs",
+        "state",
+        *(f"learners/{name}" for name in learners),
+    )
     return [*(here / f"{name}.py" for name in names), *sorted((here / "geometry").glob("*.py"))]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.batch import LARGEST, SMALLEST, Floats, Ints
-from weft.jit import kernel
+from weft.jit import inner, kernel
 from weft.names import MOST_NAMES, Name, plain
 
 REMEDY = f"values lie within -{LARGEST:g} .. {LARGEST:g}, replace or drop it"
@@ -232,6 +232,33 @@ def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
     return -1
 
 
+@inner
+def _sort(indices: Ints, values: Floats) -> None:
+    """Sort a row by feature, in place: a heap sort, which compiles in a tenth of the time that NumPy's takes."""
+    count = len(indices)
+    for step in range(count + count // 2):  # first build the heap, then take its top off
+        last = count
+        parent = count // 2 - 1 - step
+        if parent < 0:
+            last = count + count // 2 - 1 - step
+            _swap(indices, values, 0, last)
+            parent = 0
+        while 2 * parent + 1 < last:
+            child = 2 * parent + 1
+            if child + 1 < last and indices[child + 1] > indices[child]:
+                child += 1
+            if indices[parent] >= indices[child]:
+                break
+            _swap(indices, values, parent, child)
+            parent = child
+
+
+@inner
+def _swap(indices: Ints, values: Floats, a: int, b: int) -> None:
+    indices[a], indices[b] = indices[b], indices[a]
+    values[a], values[b] = values[b], values[a]
+
+
 @kernel
 def _tidy(indptr: Ints, indices: Ints, values: Floats, fault: Ints) -> None:
     """fault = (1 not finite | 2 twice, row << 32 | feature)."""
@@ -248,9 +275,7 @@ def _tidy(indptr: Ints, indices: Ints, values: Floats, fault: Ints) -> None:
             if e > begin and indices[e] <= indices[e - 1]:
                 ordered = False
         if not ordered:
-            order = np.argsort(indices[begin:end], kind="mergesort")
-            indices[begin:end] = indices[begin:end][order]
-            values[begin:end] = values[begin:end][order]
+            _sort(indices[begin:end], values[begin:end])
             for e in range(begin + 1, end):
                 if indices[e] == indices[e - 1]:
                     fault[0], fault[1] = 2, (r << 32) | indices[e]

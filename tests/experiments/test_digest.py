@@ -83,6 +83,7 @@ from weft.experiments.judgement import lower
 from weft.geometry.losses import {imported}
 
 FACTOR = {factor}
+"""{words}"""
 
 def helper(x):
     return FACTOR * x

@@ -185,12 +185,16 @@ def _outside(module: str) -> Path | None:
 
 
 def _tree(path: Path) -> ast.Module:
-    """A source without its docstrings; comments are gone with the parsing."""
+    """A source without its docstrings, those behind constants included; comments are gone with the parsing."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in _statements([tree]):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+            node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
     return tree
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 @lru_cache(maxsize=1024)

@@ -40,10 +40,9 @@ def row_ahead(own: Floats, features: Floats, batch: Batch, i: int, ahead: int) -
 
 @inner
 def ask_features(features: Floats, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for features that will be needed soon."""
-    last = len(features) - 1
-    for e in range(begin, end):
-        prefetch(features, min(indices[e], last) * PART_WIDTH)
+    """Ask memory for features that will be needed soon; those behind the end are no place to learn from, nor a harm."""
+    for e in range(np.uint64(begin), np.uint64(end)):
+        prefetch(features, np.uint64(indices[e]) * np.uint64(PART_WIDTH))
 
 
 @inner
@@ -66,19 +65,19 @@ def copy_bias(bias: Floats, row: int, at: int, rest: Floats) -> None:
 @core
 def starts_of(parts: Floats, rows: Ints, n: int) -> Starts:
     """Where four rows begin, counted flat; a pair that was never opened reads the first slot, which no task has."""
-    width = np.uint64(parts.shape[1])
+    at, width = np.uint64(n), np.uint64(PART_WIDTH)
     return (
-        np.uint64(max(rows[n], 0)) * width,
-        np.uint64(max(rows[n + 1], 0)) * width,
-        np.uint64(max(rows[n + 2], 0)) * width,
-        np.uint64(max(rows[n + 3], 0)) * width,
+        np.uint64(max(rows[at], 0)) * width,
+        np.uint64(max(rows[at + np.uint64(1)], 0)) * width,
+        np.uint64(max(rows[at + np.uint64(2)], 0)) * width,
+        np.uint64(max(rows[at + np.uint64(3)], 0)) * width,
     )
 
 
 @core
 def starts_in_rest(parts: Floats) -> Starts:
     """Where the rows of copies begin."""
-    width = np.uint64(parts.shape[1])
+    width = np.uint64(PART_WIDTH)
     return np.uint64(0), width, np.uint64(2) * width, np.uint64(3) * width
 
 

@@ -69,11 +69,10 @@ def scale_row(
     """
     rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
-    width = np.uint64(statistics.shape[1])
-    last = len(statistics) - 1
+    width = np.uint64(WIDTH)  # columns in memory
     for e in range(begin, end, WIDTH):
-        for n in range(then + e - begin, min(then + e - begin + WIDTH, then_end)):
-            prefetch(statistics, np.uint64(min(indices[n], last)) * width)
+        for n in range(np.uint64(then + e - begin), np.uint64(min(then + e - begin + WIDTH, then_end))):
+            prefetch(statistics, np.uint64(indices[n]) * width)
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
             a, b = np.uint64(indices[e]), np.uint64(indices[e + 1])
             c, d = np.uint64(indices[e + 2]), np.uint64(indices[e + 3])

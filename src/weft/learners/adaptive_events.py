@@ -1,10 +1,12 @@
 """Events of `adaptive` and `auto`: what `adaptive_scoring` has looked at is learned by every layer."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
+from weft.bundle import opened, packed
 from weft.geometry.experts import EPS
 from weft.geometry.harmless import heed_likelihoods, heed_squares
 from weft.geometry.newton import hand_out_seats, newton_step
@@ -23,7 +25,7 @@ from weft.geometry.row_scaling import EVENTS, count_row
 from weft.geometry.target_frame import UMAX, count_label, frame
 from weft.jit import Handle, inner, kernel, lean
 from weft.lanes import WIDTH, four_at, spread
-from weft.learners.adaptive_scoring import Space, answer, ask_own, sigma, space_for, view
+from weft.learners.adaptive_scoring import Space, World, answer, ask_own, sigma, space_for, view
 from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, H, Hyper, Parts, V
 from weft.pairs import COUNT, HASHED, SIZE, Pairs, first_slot, has_room, open_row
 
@@ -32,8 +34,9 @@ ETA_STACK = 0.1
 
 
 @lean
-def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) -> None:
+def _heed(world: Any, k: int, u: float, p: float) -> None:
     """The layer that does no harm; `tasks[k, 0]` counts the event already."""
+    hyper, state, _, space = opened(world)
     g, w, l = space.g, space.w, space.l
     for m in range(4):
         guess = g[m] if m < 3 else p
@@ -48,8 +51,9 @@ def _heed(hyper: Hyper, state: Parts, k: int, u: float, p: float, space: Space) 
 
 
 @lean
-def _note(hyper: Hyper, u: float, p: float, s: float, space: Space, trace: Floats, i: int) -> None:
+def _note(world: Any, u: float, p: float, s: float, trace: Floats, i: int) -> None:
     """The losses of the prediction and of its parts."""
+    hyper, _, _, space = opened(world)
     c, f = space.c, space.f
     parts = (p, f[0], f[1], f[2]) if hyper.auto else (p, c[0], c[1], s)
     for m in range(4):
@@ -71,8 +75,9 @@ def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
 
 
 @lean
-def _move(hyper: Hyper, state: Parts, batch: Batch, i: int, count: int, u: float, space: Space) -> None:
+def _move(world: Any, i: int, count: int, u: float) -> None:
     """Every expert learns from its own error."""
+    hyper, state, batch, space = opened(world)
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
     own, own_bias, features, bias, auto = state.own, state.own_bias, state.features, state.bias, hyper.auto
     a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
@@ -110,9 +115,10 @@ def _move(hyper: Hyper, state: Parts, batch: Batch, i: int, count: int, u: float
 
 
 @lean
-def _stack(state: Parts, c: Floats, error: float) -> None:
+def _stack(world: Any, error: float) -> None:
     """The stack learns from the error of its own score."""
-    stack, heavier = state.stack, math.sqrt(state.totals[WEIGHT])
+    _, state, _, space = opened(world)
+    c, stack, heavier = space.c, state.stack, math.sqrt(state.totals[WEIGHT])
     for m in range(EXPERTS):
         h = heavier * error * c[m]
         stack[H, m] += h * h
@@ -120,10 +126,9 @@ def _stack(state: Parts, c: Floats, error: float) -> None:
 
 
 @lean
-def _learn_example(
-    hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space, count: int, s: float, p: float, trace: Floats
-) -> None:
+def _learn_example(world: Any, i: int, count: int, s: float, p: float, trace: Floats) -> None:
     """Learn from an example that `view` has just looked at."""
+    hyper, state, batch, space = opened(world)
     k, y = batch.task[i], batch.label[i]
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     tasks, labels, n_dense, totals = state.tasks, state.labels, state.n_dense, state.totals
@@ -134,7 +139,7 @@ def _learn_example(
         mu, sd, mk, ready = frame(labels, totals[EVENTS], tasks[k, EVENTS_OF_TASK], tasks[k, YSUM], tasks[k, TASK_DEV])
         u = min(max((y - mu) / sd, -UMAX), UMAX) if ready else p
     if len(trace):
-        _note(hyper, u, p, s, space, trace, i)
+        _note(world, u, p, s, trace, i)
     if layout[HASHED]:
         open_row(layout, keys, table, k, space.found, 0, count, space.slots)
     n_dense[0] = count_row(
@@ -142,10 +147,10 @@ def _learn_example(
     )
     tasks[k, EVENTS_OF_TASK] += 1.0
     if hyper.auto:
-        _heed(hyper, state, k, u, p, space)
+        _heed(world, k, u, p)
     if ready:
-        _stack(state, space.c, s - u if hyper.square else space.g[0] - u)
-        _move(hyper, state, batch, i, count, u, space)
+        _stack(world, s - u if hyper.square else space.g[0] - u)
+        _move(world, i, count, u)
     if hyper.second:
         state.n_seats[0] = hand_out_seats(
             state.matrix, state.seat, state.n_seats[0], state.place, batch.indices, begin, end
@@ -158,12 +163,13 @@ def _learn_example(
     if hyper.growth > 1.0:
         totals[WEIGHT] *= hyper.growth
         if totals[WEIGHT] > HEAVY:
-            _lighten(state)
+            _lighten(world)
 
 
 @lean
-def _lighten(state: Parts) -> None:
+def _lighten(world: Any) -> None:
     """Divide all sums by HEAVY."""
+    state = opened(world)[1]
     state.totals[WEIGHT] /= HEAVY
     lighten(state.own)
     lighten(state.own_bias)
@@ -193,43 +199,44 @@ def _free(pairs: Pairs, task: int) -> int:
 def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its features and scaled values, and the stack's score."""
     space = space_for(state, batch)
-    count, s, _ = view(hyper, state, batch, batch.rounds[0], space)
+    count, s, _ = view(packed(World(hyper, state, batch, space)), batch.rounds[0])
     known = space.found[:count] < len(state.features)
     return space.found[:count][known], space.z[:count][known], s
 
 
 @kernel
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    space = space_for(state, batch)
+    world = packed(World(hyper, state, batch, space_for(state, batch)))
     for i in range(len(scores)):
-        _, _, p = view(hyper, state, batch, i, space)
-        scores[i] = answer(hyper, state, batch.task[i], p)
+        _, _, p = view(world, i)
+        scores[i] = answer(world, batch.task[i], p)
 
 
 @kernel
 def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     rounds, layout = batch.rounds, state.pairs.layout
     space = space_for(state, batch)
+    world = packed(World(hyper, state, batch, space))
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             joining, space.ahead[0] = 0, 1
             for i in range(lo, hi):
-                _, _, p = view(hyper, state, batch, i, space)
-                scores[i] = answer(hyper, state, batch.task[i], p)
+                _, _, p = view(world, i)
+                scores[i] = answer(world, batch.task[i], p)
                 joining += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
             extra = state.n_dense[0] + joining
             if layout[HASHED] and not has_room(state.pairs, batch, lo, hi, extra, len(state.dense)):
                 return t
         space.ahead[0] = 0
         for i in range(lo, hi):
-            count, s, p = view(hyper, state, batch, i, space)
+            count, s, p = view(world, i)
             if hi - lo == 1:
                 if layout[HASHED] and _missing(space.slots, count) > _free(state.pairs, batch.task[i]):
                     return t
-                scores[i] = answer(hyper, state, batch.task[i], p)
+                scores[i] = answer(world, batch.task[i], p)
             if not np.isnan(batch.label[i]):
-                _learn_example(hyper, state, batch, i, space, count, s, p, trace)
+                _learn_example(world, i, count, s, p, trace)
     return len(rounds) - 1
 
 

@@ -1,11 +1,12 @@
 """How `adaptive` and `auto` see an event: a row is scaled, its slots are looked up once, and all experts score it."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row
+from weft.bundle import opened
 from weft.geometry.harmless import mixture
 from weft.geometry.newton import seat_row, seated_score
 from weft.geometry.parts import (
@@ -65,6 +66,15 @@ class Space(NamedTuple):
     ahead: Ints  # how many examples ahead `view` asks for pairs: 0 if the example is learned next, which asks then
 
 
+class World(NamedTuple):
+    """All that an event concerns; compiled functions hand it on as a bundle."""
+
+    hyper: Hyper
+    state: Parts
+    batch: Batch
+    space: Space
+
+
 @kernel
 def space_for(state: Parts, batch: Batch) -> Space:
     """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
@@ -104,7 +114,7 @@ def _ask_keys(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None
     """Ask memory for the keys of hashed pairs of task k."""
     keys, table = state.pairs.keys, state.pairs.table
     base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
-    for e in range(begin, end):
+    for e in range(np.uint64(begin), np.uint64(end)):
         prefetch(keys, base + first_place(indices[e], size))
 
 
@@ -114,18 +124,20 @@ def ask_own(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
     layout, keys, table = state.pairs
     if layout[HASHED]:
         base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
-        for e in range(begin, end):
+        for e in range(np.uint64(begin), np.uint64(end)):
             prefetch(state.own, max(start + number_of(keys[place(keys, base, size, indices[e])]) - 1, 0) * PART_WIDTH)
     else:
-        last = len(state.features) - 1
-        for e in range(begin, end):
-            prefetch(state.own, (k * layout[TASK_STRIDE] + min(indices[e], last)) * PART_WIDTH)
+        first = np.uint64(k * layout[TASK_STRIDE])
+        for e in range(np.uint64(begin), np.uint64(end)):
+            prefetch(state.own, (first + np.uint64(indices[e])) * np.uint64(PART_WIDTH))
 
 
 @lean
-def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
+def _find(world: Any, k: int, count: int) -> None:
     """The slots of the pairs of task k with the features found, -1 where there is none yet."""
+    _, state, _, space = opened(world)
     layout, keys, table = state.pairs
+    found, slots = space.found, space.slots
     if layout[HASHED]:
         find_row(keys, table, state.own, k, found, 0, count, slots)
     else:
@@ -134,11 +146,12 @@ def _find(state: Parts, k: int, count: int, found: Ints, slots: Ints) -> None:
 
 
 @lean
-def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None:
+def _score(world: Any, i: int, count: int) -> None:
     """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
 
     Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
     """
+    _, state, batch, space = opened(world)
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
     own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
     hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
@@ -191,9 +204,10 @@ def _score(state: Parts, batch: Batch, i: int, count: int, space: Space) -> None
 
 
 @lean
-def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tuple[int, float, float]:
+def view(world: Any, i: int) -> tuple[int, float, float]:
     """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
-    found, slots, z, e, c = space.found, space.slots, space.z, space.e, space.c
+    hyper, state, batch, space = opened(world)
+    found, z, e, c = space.found, space.z, space.e, space.c
     stack = state.stack
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     then, then_end, _ = row_ahead(state.own, state.features, batch, i, AHEAD)
@@ -212,8 +226,8 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
         then,
         then_end,
     )
-    _find(state, k, count, found, slots)
-    _score(state, batch, i, count, space)
+    _find(world, k, count)
+    _score(world, i, count)
     if hyper.second:
         seat_row(state.seat, state.n_seats[0], found, z, count, space.x)
         e[4] = seated_score(state.seated, state.n_seats[0], space.x)
@@ -221,12 +235,13 @@ def view(hyper: Hyper, state: Parts, batch: Batch, i: int, space: Space) -> tupl
     for m in range(EXPERTS):
         c[m] = min(max(e[m], -SMAX), SMAX)
         s += stack[V, m] * c[m]
-    return count, s, _predicted(hyper, state, k, s, space)
+    return count, s, _predicted(world, k, s)
 
 
 @lean
-def _predicted(hyper: Hyper, state: Parts, k: int, s: float, space: Space) -> float:
+def _predicted(world: Any, k: int, s: float) -> float:
     """The stack's prediction, or that of the mixture of stack, own and pooled model."""
+    hyper, state, _, space = opened(world)
     low, high = state.labels[ULO], state.labels[UHI]
     c, f, g, w = space.c, space.f, space.g, space.w
     f[0], f[1], f[2] = s, c[2], c[3]
@@ -242,8 +257,9 @@ def _predicted(hyper: Hyper, state: Parts, k: int, s: float, space: Space) -> fl
 
 
 @lean
-def answer(hyper: Hyper, state: Parts, k: int, p: float) -> float:
+def answer(world: Any, k: int, p: float) -> float:
     """Log-odds, or the value in the frame of the task's labels."""
+    hyper, state, _, _ = opened(world)
     if not hyper.square:
         return math.log(p / (1.0 - p))
     labels, tasks, t = state.labels, state.tasks, state.totals[EVENTS]

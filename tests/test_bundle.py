@@ -1,0 +1,48 @@
+"""A tuple of arrays behind a pointer: what is read from it is what was put in, and what is written stays."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.bundle import opened, packed
+from weft.jit import kernel, lean
+
+
+class Inner(NamedTuple):
+    flag: bool
+    number: float
+    table: np.ndarray
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    ints: np.ndarray
+    count: int
+
+
+@lean
+def _add(bundle, row):
+    inner, ints, count = opened(bundle)
+    for column in range(inner.table.shape[1]):
+        inner.table[row, column] += (inner.number if inner.flag else 0.0) * ints[column] + count
+
+
+@kernel
+def add_to_all(inner, ints, count):
+    bundle = packed(Outer(inner, ints, count))
+    for row in range(inner.table.shape[0]):
+        _add(bundle, row)
+
+
+def test_every_field_comes_through_and_arrays_are_not_copied():
+    for flag, expected in ((True, [[8.5, 6.0, 13.5]] * 2), (False, [[7.0, 7.0, 7.0]] * 2)):
+        table = np.zeros((2, 3))
+        add_to_all(Inner(flag, 0.5, table), np.array([3, -2, 13]), 7)
+        assert table.tolist() == expected
+
+
+def test_a_bundle_of_strided_arrays():
+    table = np.zeros((4, 6))
+    add_to_all(Inner(True, 2.0, table[::2, ::3]), np.arange(4)[::2], 1)
+    assert table[::2, ::3].tolist() == [[1.0, 5.0]] * 2
+    assert table.sum() == 12.0
