@@ -187,12 +187,13 @@ def _choices(runs: Runs, grids: Grids) -> list[Choice]:
         Choice(
             "What was settled after results had been seen.",
             "The grids, and on how many draws letters are chosen, were settled after draws 0 to 29 had been seen, "
-            "which were to be reported. Therefore draws 30 to 59 are, other draws of the same data; they were looked "
-            "at only after everything was settled. The grid of lam (OSMTL-e) went up to 100 after draws 0 to 29 had "
-            "shown OSMTL-e on spam below the paper's figure and below P fixed, which is its limit for large lam. That "
-            "of b (FOML) was made longer, up to 256, when its best value had been seen at its end; on which draws, and "
-            "where it ended, is not on record. Letters were chosen on three draws at first, on ten in the end. The "
-            "readings of nSV were looked for because PA-ITL and OSGL had missed; they change nothing in the table.",
+            "which were to be reported. Therefore others of the same data, draws 30 to 59, are reported; they were "
+            "looked at only after everything was settled. The grid of lam (OSMTL-e) went up to 100 after draws 0 to 29 "
+            "had shown OSMTL-e on spam below the paper's figure and below P fixed, which is its limit for large lam. "
+            "That of b (FOML) was made longer, up to 256, when its best value had been seen at its end; on which "
+            "draws, and where it ended, is not on record. Letters were chosen on three draws at first, on ten in the "
+            "end. The readings of nSV were looked for because PA-ITL and OSGL had missed; they change nothing in the "
+            "table.",
             f"{_longer_effect(runs)} What lam = 100 adds on the draws that decide is a column of the table of "
             "attention. Ten draws chose other letters than three did, as for FOML on landmine: b = 4 in the place of "
             "64. C = 100 was tried on the ten draws of all three sets, for the rows whose C goes from 0.1 to 10, and "
