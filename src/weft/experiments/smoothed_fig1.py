@@ -258,6 +258,12 @@ def _choices(results: Results) -> list[Choice]:
             "At random, of each field with its share of mines.",
             _otherwise(results, "drawn", "whatever the labels"),
         ),
+        Choice(
+            "What was settled after results had been seen.",
+            "No grid was made longer. Letters were chosen on two draws at first, on ten in the end, none of them "
+            "reported; whether reported draws had been seen by then is not on record.",
+            "Ten draws chose other letters than two did for STL, SMTL-t and SMTL-e.",
+        ),
     ]
 
 

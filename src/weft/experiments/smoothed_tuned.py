@@ -52,3 +52,19 @@ TUNED: dict[str, dict[str, dict[str, Any]]] = {
         "P fixed, margin": {"condition": "margin", "lam": "inf", "alpha": 0.1, "C": 10.0},
     },
 }
+
+TUNED_SHORTER: dict[str, dict[str, dict[str, Any]]] = {
+    "landmine": {
+        "OSMTL-e, margin": {"condition": "margin", "alpha": 0.5, "C": 10.0, "lam": 10.0},
+    },
+    "pkdd06b": {
+        "OSMTL-e, mistake": {"condition": "mistake", "alpha": 0.5, "C": 0.1, "lam": 10.0},
+        "OSMTL-e, margin": {"condition": "margin", "alpha": 0.5, "C": 10.0, "lam": 10.0},
+    },
+    "mtl16": {
+        "FOML, mistake": {"condition": "mistake", "b": 64.0, "C": 1.0},
+        "OSMTL-e, mistake": {"condition": "mistake", "alpha": 0.1, "C": 0.1, "lam": 1.0},
+        "OSMTL-e, margin": {"condition": "margin", "alpha": 0.1, "C": 1.0, "lam": 10.0},
+    },
+}
+"""The best without what was added to the grids later (`smoothed_shorter`), on the same draws, where it is another."""
