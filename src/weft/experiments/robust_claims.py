@@ -6,6 +6,7 @@ import numpy as np
 
 from weft.experiments.experiment import Claim, Results
 from weft.experiments.judgement import NOT_RUN, lower, on_other_data, worse
+from weft.experiments.robust_confirming import moved, no_single_reading
 from weft.experiments.robust_protocol import SETS, SHORT, STAND_INS
 from weft.experiments.robust_published import (
     SHUFFLES,
@@ -17,7 +18,6 @@ from weft.experiments.robust_published import (
     printed_of_user,
     row_like,
 )
-from weft.experiments.robust_readings import against_zero, nearest_reading, nearest_regulariser, taken
 from weft.experiments.robust_rows import BATCH, NO_U, NO_V, ROMCO, SAME_STEPS, ZERO
 
 Comparisons = list[tuple[str, list[float], list[float]]]
@@ -65,33 +65,9 @@ def _figures(here: Mapping[str, Run], results: Results) -> Claim:
     why = f"{good} of {count}, the paper's brackets being deviations over {SHUFFLES} shuffles."
     if missed:
         why += f" Not: {'; '.join(who + ' ' + ', '.join(told) for who, told in missed.items())}."
-        why += f" What moves them: {'; '.join(_moved(who, results) for who in missed)}."
+        why += " What moves them (figures within the limits or better, those that are better by more, mean distance): "
+        why += f"{'; '.join(moved(who, results) for who in missed)}. {no_single_reading(results)}"
     return Claim(text, "Table 2", "not confirmed" if missed else "confirmed", why)
-
-
-def _moved(who: str, results: Results) -> str:
-    """The experiment that explains a row whose figures are missed."""
-    if who in BATCH:
-        best = nearest_regulariser(who, results)
-        if best is None:
-            return f"{who}: not known, its regularisers have not been run"
-        most = "all" if best[1].good == best[1].of else f"at most {best[1].good}"
-        return f"{who}: of the regularisers of its table {most} of its {best[1].of} are had, with '{best[0]}'"
-    found = nearest_reading(who, results)
-    if found is None:
-        return f"{who}: not known, its readings have not been run"
-    reading, again = found
-    if again.good < again.of:
-        return f"{who}: no reading that was tried; at most {again.good} of its {again.of} are had, with '{reading}'"
-    if taken(reading):
-        return (
-            f"{who}: not explained; as rows are read here all {again.of} are within the limits on the fewer shuffles "
-            "by which readings are compared, where limits are wider"
-        )
-    told = f"{who}: the reading, with '{reading}' all {again.of} are had"
-    if who in ROMCO:
-        told += f", and its error minus that of '{ZERO}' is {against_zero(who, reading, results)}"
-    return told
 
 
 def _other_data(name: str) -> Claim:

@@ -5,11 +5,24 @@ per task and round; the cumulative error rate, the F-measures and the time are a
 learner's letters are chosen in the same cell, on a shuffle that is not reported.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from weft.experiments.experiment import Experiment, Figures, Settings
+from weft.experiments.robust_picks import (
+    AS_TAKEN,
+    FRESH,
+    FRESH_BATCH,
+    FRESH_OMTL,
+    MAILS,
+    OMTL_PICKED,
+    PICKED,
+    TRYING,
+    VARIANTS,
+    Variant,
+)
 from weft.experiments.robust_protocol import READINGS, SETS, TAKEN, passed, shuffle
 from weft.experiments.robust_report import report
 from weft.experiments.robust_rows import BATCH, MOVED, NO_U, NO_V, OTHERS, POWERS, ROMCO, ROWS, ZERO, Row, search
@@ -60,7 +73,7 @@ def cells(quick: bool) -> list[Settings]:
         found += [_regularisers(name, who, TAKEN[name]) for who in BATCH]
         found += [_regularisers(name, who, reading) for who, reading in ELSEWHERE.get(name, ())]
         found.append(_cell("refits", name, [ROWS[who] for who in BATCH], [CHOOSING], most=_SHORT[name]))
-    return found
+    return found + _confirming() + _of_variants("variants", VARIANTS, list(TRYING))
 
 
 def _quick(name: str) -> Settings:
@@ -115,6 +128,33 @@ def _regularisers(name: str, who: str, reading: str) -> Settings:
     row = ROWS[who]
     grid = {letter: (row.fixed[letter], *values) for letter, values in OTHERS[who].items()}
     return _cell("regularisers", name, [row._replace(grid=grid)], [CHOOSING]) | {"reading": reading}
+
+
+def _confirming() -> list[Settings]:
+    """Missed rows of the mails as the search reads them, and as they are taken, on fresh shuffles."""
+    found = []
+    for who, (name, reading, letters) in PICKED.items():
+        rows = [ROWS[name]]
+        if who in ROMCO:
+            rows = [ROWS[name]._replace(grid=_SMALL, beside={})]
+            rows.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
+        for at, more in ((reading, letters), (TAKEN[MAILS], {})):
+            told = [row._replace(fixed={**row.fixed, **more}) for row in rows]
+            parts = [[seed] for seed in FRESH_BATCH] if who in BATCH else [list(FRESH)]
+            found += [_cell("confirming", MAILS, told, part) | {"reading": at} for part in parts]
+    return found + _of_variants("confirming", (AS_TAKEN, *OMTL_PICKED), list(FRESH_OMTL))
+
+
+def _of_variants(what: str, variants: Sequence[Variant], shuffles: list[int]) -> list[Settings]:
+    """A cell for every reading and order."""
+    places: dict[tuple[str, str], list[Row]] = {}
+    for one in variants:
+        row = Row(one.row, one.learner, {"norm": one.norm, "C": one.C}, {})
+        places.setdefault((one.reading, one.order), []).append(row)
+    return [
+        _cell(what, MAILS, rows, shuffles) | {"reading": reading, "order": order}
+        for (reading, order), rows in places.items()
+    ]
 
 
 def run(settings: Settings) -> Figures:
