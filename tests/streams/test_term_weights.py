@@ -1,5 +1,7 @@
 """Columns that many rows have, and weights of rare ones, on counts that fit on a page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -32,6 +34,25 @@ def test_inverse_frequencies():
     expected = COUNTS * np.log(4.0 / np.array([4.0, 1.0, 2.0, 1.0]))
     np.testing.assert_allclose(inverse_frequencies(counts()).X.toarray(), expected, rtol=1e-15)
     np.testing.assert_array_equal(counts().X.toarray(), COUNTS)
+
+
+def two_tasks():
+    """Task a has the first row, b the others."""
+    names = ["the", "once", "twice", "also once"]
+    return Known("counts", sparse.csr_array(COUNTS), np.ones(4), np.array([0, 1, 1, 1]), ["a", "b"], names)
+
+
+def test_every_task_counts_the_same():
+    """Shares: the 1, once 1/6, twice (1 + 1/3)/2, also once 1/6; idf of b as if its three rows were all."""
+    assert frequent_columns(two_tasks(), 2, per_task=True).feature_names == ["the", "twice"]
+    X = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
+    rare = replace(two_tasks(), X=X, feature_names=["two of b", "all of a"])
+    assert frequent_columns(rare, 1).feature_names == ["two of b"]
+    assert frequent_columns(rare, 1, per_task=True).feature_names == ["all of a"]
+    found = inverse_frequencies(two_tasks(), per_task=True).X.toarray()
+    expected = COUNTS * np.log(3.0 / np.array([3.0, 1.0, 1.0, 1.0]))
+    expected[0] = 0.0
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
 def test_a_column_that_no_row_has():

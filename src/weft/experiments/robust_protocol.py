@@ -80,6 +80,12 @@ READINGS: dict[str, dict[str, Callable[[Known], Known]]] = {
         "1,458 shared columns, unit log counts without idf": lambda data: unit_rows(
             log_counts(frequent_columns(data, WORDS))
         ),
+        "1,458 shared columns by their mean share of users, unit tf-idf": lambda data: unit_rows(
+            inverse_frequencies(log_counts(frequent_columns(data, WORDS, per_task=True)))
+        ),
+        "1,458 shared columns, unit tf-idf of every user": lambda data: unit_rows(
+            inverse_frequencies(log_counts(frequent_columns(data, WORDS)), per_task=True)
+        ),
     },
     "mhc1": {
         "400 pairs of letters, unit rows": lambda data: unit_rows(pairs_of_letters(data)),

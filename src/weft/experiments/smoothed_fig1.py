@@ -33,7 +33,7 @@ from weft.stream import Stream
 SIZES = (20, 60, 160)
 """Rows per field."""
 CHOSEN_AT = 60
-REPORTED = range(30)
+REPORTED = range(30, 60)
 CHOOSING = range(1000, 1010)
 """Draws on which the letters were chosen; none of them is reported."""
 _TOGETHER = 3
@@ -74,8 +74,8 @@ def cells(quick: bool) -> list[Settings]:
     """Reported draws by threes; the grids on the draws that decide; the chosen letters with rows taken otherwise."""
     if quick:
         return [_reported(20, [0]), _grid("STL", [1000])]
-    draws = list(REPORTED)
-    found = [_reported(size, draws[at : at + _TOGETHER]) for size in SIZES for at in draws[::_TOGETHER]]
+    by_threes = [list(REPORTED[at : at + _TOGETHER]) for at in range(0, len(REPORTED), _TOGETHER)]
+    found = [_reported(size, draws) for size in SIZES for draws in by_threes]
     chunks = [list(CHOOSING[at : at + _AT_ONCE]) for at in range(0, len(CHOOSING), _AT_ONCE)]
     found += [_grid(name, chunk) for name in MODELS for chunk in chunks]
     found += [_reported(CHOSEN_AT, chunk) | {"what": "scaled", "scaling": OTHER} for chunk in chunks]
@@ -260,8 +260,9 @@ def _choices(results: Results) -> list[Choice]:
         ),
         Choice(
             "What was settled after results had been seen.",
-            "No grid was made longer. Letters were chosen on two draws at first, on ten in the end, none of them "
-            "reported; whether reported draws had been seen by then is not on record.",
+            "No grid was made longer. Letters were chosen on two draws at first, on ten in the end. Draws 0 to 29 were "
+            "reported before, and whether they had been seen by then is not on record: so draws 30 to 59 are reported, "
+            "which were run when everything was settled.",
             "Ten draws chose other letters than two did for STL, SMTL-t and SMTL-e.",
         ),
     ]
