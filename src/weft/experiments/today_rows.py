@@ -92,7 +92,7 @@ def _catalogue() -> list[Row]:
 
 
 def _peers() -> list[Row]:
-    rate, sgd = (0.1, 0.5, 2.0), (0.01, 0.1, 0.3)
+    rate, sgd = (0.1, 0.5, 2.0), (0.01, 0.1, 0.3, 1.0, 3.0)
     return [
         Row("VW -q", "", {}, ("-l",), rate, "raw", "vw"),
         Row("VW -q (prepared)", "", {}, ("-l",), rate, "prepared", "vw"),
