@@ -3,10 +3,10 @@
 `auto` and `adaptive` as they are, without a parameter. A model per task, one for all tasks, and own + shared parts, all
 by AdaGrad on the same scaling, are parts of them, whose losses come from the same run. Vowpal Wabbit crosses the task
 with every feature (-q), once on the raw rows and once on rows that were prepared as a careful user would; river and
-scikit-learn have a model per task. river runs on raw rows behind its running standardisation (scaler), which is its
-documentation's recipe but spoils rows of words, zero in most columns, and without it on prepared rows; scikit-learn on
-prepared rows. All peers have their defaults. The constants of `auto` were chosen on most of these sets: read the table
-as default against default, not as a race of tuned learners.
+scikit-learn have a model per task. river runs on raw rows behind its running standardisation (scaler), the recipe of
+its documentation, and without it on prepared rows, where its rate of 0.01 is slow: `today` has it with others.
+scikit-learn runs on prepared rows. All peers have their defaults. The constants of `auto` were chosen on most of these
+sets: read the table as default against default, not as a race of tuned learners.
 """
 
 import math
