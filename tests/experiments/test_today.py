@@ -8,6 +8,8 @@ import pytest
 from scipy import sparse
 
 from weft.experiments import today_protocol as protocol
+from weft.experiments.default_table import FORMS
+from weft.experiments.default_table import THEIRS as COLUMNS
 from weft.experiments.experiment import Figure
 from weft.experiments.peers import PEERS, is_here
 from weft.experiments.today import MOST_EVENTS, STREAMS, cells
@@ -76,7 +78,7 @@ def test_too_large_is_told_by_sizes():
     given = made_up()
     assert sizes_of(given) == (400, 4, 6, 2400)
     assert too_large("trml", given) == too_large("perceptron", given) == ""
-    assert too_large("trml", given, 1e-5) == "features x tasks^3 is 384, more than 250"
+    assert too_large("trml", given, 1e-3) == "non-zeros x tasks is 9,600, more than 4,000"
     wide = Events(sparse.csr_array((2, 30_000_000)), np.ones(2), np.arange(2))
     assert "matrix_limit" in too_large("romco-nucl", wide)  # the learner's own limit
     assert too_large("mt-ogd", wide) == ""
@@ -192,11 +194,12 @@ def test_ranks():
 
 def test_the_report_says_where_others_win():
     streams = "abcdefgh"
-    table = {("auto", s): 0.10 for s in streams} | {("river", s): 0.2 for s in streams} | {("river", "a"): 0.05}
+    peer = "river (prepared)"
+    table = {("auto", s): 0.10 for s in streams} | {(peer, s): 0.2 for s in streams} | {(peer, "a"): 0.05}
     found = report(results_of(table))
-    claim = next(claim for claim in found.claims if claim.text == "auto has a lower error than river.")
+    claim = next(claim for claim in found.claims if claim.text == f"auto has a lower error than {peer}.")
     assert claim.judgement == "confirmed"
-    assert claim.why.endswith("river has the lower error on a")
+    assert claim.why.endswith(f"{peer} has the lower error on a")
     winner = report(results_of({(row, s): e for s in streams for row, e in (("auto", 0.1), ("pa", 0.05))}))
     first = winner.claims[0]
     assert first.judgement == "not confirmed"
@@ -222,7 +225,10 @@ def test_tables_have_the_lowest_first_and_name_the_choice():
 # --- peers ---
 
 
-@pytest.mark.parametrize(("peer", "default", "other"), [("vw", 0.5, 2.0), ("river", 0.01, 0.3), ("sklearn", 1e-4, 0.1)])
+@pytest.mark.parametrize(
+    ("peer", "default", "other"),
+    [("vw", 0.5, 2.0), ("river", 0.01, 0.3), ("river-plain", 0.01, 0.3), ("sklearn", 1e-4, 0.1)],
+)
 def test_the_letter_of_a_peer(peer, default, other):
     if not is_here(peer):
         pytest.skip(f"{peer} is not installed")
@@ -233,3 +239,44 @@ def test_the_letter_of_a_peer(peer, default, other):
     assert first.kind == "probability"
     assert np.all((first.scores >= 0.0) & (first.scores <= 1.0))
     assert first.bytes > 4 * 6 * 8  # four tasks, six weights
+
+
+@pytest.mark.parametrize("peer", ["river", "river-plain", "sklearn"])
+def test_the_weights_of_a_peer_are_counted(peer):
+    if not is_here(peer):
+        pytest.skip(f"{peer} is not installed")
+    given = made_up(80)
+    wide = given._replace(X=np.hstack([given.X] * 10))
+    few, many = (protocol.pass_of_peer(peer, None, one).bytes for one in (given, wide))
+    assert many - few >= 4 * 54 * 8  # four tasks, 54 more weights
+
+
+def test_every_peer_has_letters_to_try_and_a_column():
+    assert {f"{peer} {form}" for peer, forms in FORMS.items() for form in forms} == set(COLUMNS)
+    assert set(FORMS) == set(PEERS)
+    scaled, plain = ROWS["river (scaler)"], ROWS["river (prepared)"]
+    assert scaled.choices == plain.choices
+    assert (scaled.form, plain.form) == ("raw", "prepared")
+
+
+def test_river_without_a_scaler_is_a_logistic_regression_per_task():
+    """On the rows as they are: the same steps by hand, with river's rate for weights and intercept."""
+    if not is_here("river-plain"):
+        pytest.skip("river is not installed")
+    given = made_up(80)
+    weights, expected = np.zeros((4, 7)), np.empty(80)
+    for i, (x, y, k) in enumerate(zip(given.X, given.y, given.task, strict=True)):
+        row = np.append(x, 1.0)
+        expected[i] = 1.0 / (1.0 + math.exp(-row @ weights[k]))
+        weights[k] -= 0.01 * (expected[i] - (y > 0.0)) * row
+    np.testing.assert_allclose(protocol.pass_of_peer("river-plain", None, given).scores, expected, atol=1e-9)
+    assert not np.allclose(protocol.pass_of_peer("river", None, given).scores, expected, atol=1e-3)
+
+
+def test_river_without_a_scaler_predicts_numbers():
+    if not is_here("river-plain"):
+        pytest.skip("river is not installed")
+    given = made_up(400)
+    y = given.X @ np.arange(6.0)
+    p = PEERS["river-plain"](sparse.csr_array(given.X), y, given.task, False, 0.1)
+    assert np.mean((p - y)[200:] ** 2) < 0.01 * np.var(y)

@@ -2,7 +2,8 @@
 
 They are no dependencies of weft: `pip install "weft[bench]"` brings them. Labels are -1 and +1 (predictions are
 probabilities of +1) or numbers. Each has its defaults, but for what is said here and one `letter` that may be given:
-`-l` of Vowpal Wabbit, the rate of river's SGD, `alpha` of scikit-learn.
+`-l` of Vowpal Wabbit, the rate of river's SGD, `alpha` of scikit-learn. A peer that is used in two ways has a
+second name, which goes on after a "-".
 """
 
 import importlib.util
@@ -27,16 +28,33 @@ _BITS = 22
 
 def is_here(peer: str) -> bool:
     """Is a peer installed?"""
-    return importlib.util.find_spec(MODULES[peer.split("-")[0]]) is not None
+    return importlib.util.find_spec(MODULES[_package(peer)]) is not None
+
+
+def _package(peer: str) -> str:
+    """The key of MODULES, without the way to use it.
+
+    >>> _package("river-plain")
+    'river'
+    """
+    return peer.split("-")[0]
 
 
 def bytes_of(peer: str, models: Models) -> int:
-    """What its models take: a whole table, 4 floats an entry (Vowpal Wabbit); the weights; what river itself counts."""
-    if peer == "vw":
+    """What its models take: a whole table, 4 floats an entry (Vowpal Wabbit); the weights; or what river itself counts.
+
+    river does not see its weights, which are no Python objects: 16 bytes each, for the key and the value, are added.
+    """
+    if _package(peer) == "vw":
         return 16 << _BITS
-    if peer == "river":
-        return sum(int(model._raw_memory_usage) for model in models.values())
+    if _package(peer) == "river":
+        return sum(int(model._raw_memory_usage) + 16 * len(_linear(model).weights) for model in models.values())
     return sum(int(model.coef_.nbytes + model.intercept_.nbytes) for model in models.values())
+
+
+def _linear(model: Any) -> Any:
+    """river's linear model, which is the last step if it stands behind a scaler."""
+    return list(model.steps.values())[-1] if hasattr(model, "steps") else model
 
 
 def vw(
@@ -64,7 +82,29 @@ def river(
     X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
 ) -> Floats:
     """river: a running standardisation and a linear model for every task."""
-    from river import linear_model, optim, preprocessing
+    from river import preprocessing
+
+    return _river(X, y, task, binary, letter, models, lambda model: preprocessing.StandardScaler() | model)
+
+
+def river_plain(
+    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+) -> Floats:
+    """river: a linear model for every task, on the rows as they are given."""
+    return _river(X, y, task, binary, letter, models, lambda model: model)
+
+
+def _river(
+    X: Any,
+    y: Floats,
+    task: Ints,
+    binary: bool,
+    letter: float | None,
+    models: Models | None,
+    whole: Callable[[Any], Any],
+) -> Floats:
+    """`whole` puts before a task's linear model what its rows pass first."""
+    from river import linear_model, optim
 
     kind = linear_model.LogisticRegression if binary else linear_model.LinearRegression
     models = {} if models is None else models
@@ -75,7 +115,7 @@ def river(
         model = models.get(int(task[i]))
         if model is None:
             rate = {} if letter is None else {"optimizer": optim.SGD(letter)}
-            model = models[int(task[i])] = preprocessing.StandardScaler() | kind(**rate)
+            model = models[int(task[i])] = whole(kind(**rate))
         if binary:
             p[i] = model.predict_proba_one(row).get(True, 0.5)
             model.learn_one(row, bool(y[i] > 0))
@@ -115,4 +155,4 @@ def _sigma(score: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(score, -700.0), 700.0)))
 
 
-PEERS: dict[str, Callable[..., Floats]] = {"vw": vw, "river": river, "sklearn": sklearn}
+PEERS: dict[str, Callable[..., Floats]] = {"vw": vw, "river": river, "river-plain": river_plain, "sklearn": sklearn}

@@ -9,12 +9,12 @@ from weft.experiments.today_protocol import Events, Passed, events, pass_of, pas
 from weft.experiments.today_report import report
 from weft.experiments.today_rows import ROWS, Row
 
-ORDERS = (200,)
-"""Seeds of the orders; the constants of `auto` were chosen on others."""
+# Seeds of the orders; everything was settled on others, see ABOUT.
+ORDERS = (201,)
 MOST_EVENTS = 6000
 STREAMS = tuple(name for name in BINARY if name != "landmine19")
 """landmine19 has rows of landmine29 and no others."""
-QUICK_STREAMS, QUICK_EVENTS, QUICK_PART = ("landmine29", "pkdd06a"), 600, 0.02
+QUICK_STREAMS, QUICK_EVENTS, QUICK_PART = ("landmine29", "pkdd06a"), 600, 0.05
 """A quick run has this part of the limits on sizes."""
 ABOUT = """Every learner of the catalogue, the default among them, beside Vowpal Wabbit, river and scikit-learn, on
 every set whose labels are yes and no: the errors of predictions that are made before the label is seen, their log-loss
@@ -26,13 +26,19 @@ grid; all that is reported is about the other nine tenths. Each row has the erro
 with the defaults. auto and adaptive have nothing to choose, nor have Perceptrons, whose errors do not depend on a step
 size; learners on a budget keep their 200 rows.
 
-auto, adaptive and river scale rows themselves, and get them raw. All others get them as a careful user prepares them:
-square roots of counts in rows of length 1, dense columns standardised over the whole set, which looks ahead. The other
+auto and adaptive scale rows themselves, and get them raw. All others get them as a careful user prepares them: square
+roots of counts in rows of length 1, dense columns standardised over the whole set, which looks ahead. The other
 learners of the catalogue have no intercept, and get a constant column: 1 beside standardised columns, 0.2 in rows of
-length 1, which was settled on leading tenths alone. Vowpal Wabbit crosses the task with every feature (-q) and runs on
-raw and on prepared rows; river and scikit-learn have a model per task. river's running standardisation, the recipe of
-its documentation, spoils rows of words, which are zero in most columns: its figures on texts are those of that recipe,
-not the best that river could do.
+length 1. Vowpal Wabbit crosses the task with every feature (-q) and runs on raw and on prepared rows; river and
+scikit-learn have a model per task. river's running standardisation, the recipe of its documentation, spoils rows of
+words, which are zero in most columns: so river runs on raw rows behind it (scaler), and without it on prepared rows.
+
+What was settled on what: the constant column on the leading 600 events of order 200 of every set, by the errors of five
+learners (perceptron, pa, foml, mt-ogd, mt-ftrl) with their defaults and columns of 0, 0.1, 0.3 and 1. 0.2 itself was
+not tried, and errors of other runs, on order 100, had been seen before. Then all tables were made on order 200; with
+them in sight, river got its row on prepared rows, and rates of 1 and 3, which erred less on the leading tenths of three
+sets of texts; and limits on sizes were set by the time that cells had taken. The order reported is another one, 201,
+which was looked at only after all of this was settled.
 
 Rounds hold one event: so the norms of the shared-loss learners make no difference, the attention of osmtl-e and osmtl-t
 stays where it starts, and the penalties of romco-nucl and romco-logd act once an event. Models of mt-eg and its kind

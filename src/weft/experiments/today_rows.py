@@ -92,11 +92,12 @@ def _catalogue() -> list[Row]:
 
 
 def _peers() -> list[Row]:
-    rate = (0.1, 0.5, 2.0)
+    rate, sgd = (0.1, 0.5, 2.0), (0.01, 0.1, 0.3, 1.0, 3.0)
     return [
         Row("VW -q", "", {}, ("-l",), rate, "raw", "vw"),
         Row("VW -q (prepared)", "", {}, ("-l",), rate, "prepared", "vw"),
-        Row("river", "", {}, ("lr",), (0.01, 0.1, 0.3), "raw", "river"),
+        Row("river (scaler)", "", {}, ("lr",), sgd, "raw", "river"),
+        Row("river (prepared)", "", {}, ("lr",), sgd, "prepared", "river-plain"),
         Row("scikit-learn", "", {}, ("alpha",), (1e-5, 1e-4, 1e-3), "prepared", "sklearn"),
     ]
 
