@@ -20,6 +20,8 @@ FRESH_BATCH = range(3000, 3003)
 TRYING = range(4000, 4010)
 """Where variants of OMTL are compared."""
 OWN_WORDS, OWN_WORDS_UNSCALED = "a dictionary per user, unit tf-idf", "a dictionary per user, tf-idf as it is"
+OWN_IDF = "1,458 shared columns, unit tf-idf of every user"
+MEAN_SHARE = "1,458 shared columns by their mean share of users, unit tf-idf"
 
 
 class Pick(NamedTuple):
@@ -32,7 +34,7 @@ class Pick(NamedTuple):
 
 PICKED = {
     "MTFL": Pick("MTFL", OWN_WORDS, {"gamma": 0.01}),
-    "OMTLLOG": Pick("OMTLLOG, margin", OWN_WORDS),
+    "OMTLLOG": Pick("OMTLLOG, margin", OWN_IDF),
     "ROMCO-NuCl": Pick("ROMCO-NuCl", OWN_WORDS_UNSCALED),
     "ROMCO-LogD": Pick("ROMCO-LogD", OWN_WORDS_UNSCALED),
 }
@@ -72,5 +74,5 @@ VARIANTS = (
     *(AS_TAKEN._replace(reading=reading) for reading in list(READINGS[MAILS])[1:]),
 )
 """Other norms and C, the explicit updates of Dekel, Long and Singer (2007), another order, other readings."""
-OMTL_PICKED = (Variant("implicit", "l1", 1.0), AS_TAKEN._replace(reading=OWN_WORDS))
+OMTL_PICKED = (Variant("implicit", "l1", 1.0), AS_TAKEN._replace(reading=MEAN_SHARE))
 """The nearest variant of the update or the order, and the nearest reading: both are tried again."""
