@@ -74,18 +74,19 @@ def scale_row(
         for n in range(np.uint64(then + e - begin), np.uint64(min(then + e - begin + WIDTH, then_end))):
             prefetch(statistics, np.uint64(indices[n]) * width)
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
-            a, b = np.uint64(indices[e]), np.uint64(indices[e + 1])
-            c, d = np.uint64(indices[e + 2]), np.uint64(indices[e + 3])
+            four = np.uint64(e)
+            a, b = np.uint64(indices[four]), np.uint64(indices[four + np.uint64(1)])
+            c, d = np.uint64(indices[four + np.uint64(2)]), np.uint64(indices[four + np.uint64(3)])
             most = max(max(statistics[a, CNT], statistics[b, CNT]), max(statistics[c, CNT], statistics[d, CNT]))
             if most + 1.0 < least:  # none is dense
                 seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
-                x = four_at(values, np.uint64(e))
+                x = four_at(values, four)
                 squares = x * x
                 sizes = smaller(roots(squares / (s2 + squares) * (seen + spread(1.0))), spread(ZMAX * ZMAX))
                 q += sizes
                 put_four(z, np.uint64(count), signed(roots(sizes), x))
-                for n in range(WIDTH):
-                    found[count + n] = indices[e + n]
+                for n in range(np.uint64(WIDTH)):
+                    found[np.uint64(count) + n] = indices[four + n]
                 count += WIDTH
                 continue
         for n in range(WIDTH):
@@ -158,12 +159,14 @@ def count_row(
     least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
     totals[EVENTS] += 1.0
     totals[NONZEROS] += end - begin
-    width, first = np.uint64(statistics.shape[1]), 0
-    for e in range(begin, end):
+    first, most = 0, 0.0
+    for e in range(np.uint64(begin), np.uint64(end)):
         j, x = np.uint64(indices[e]), values[e]
-        if statistics[j, CNT] == 0.0:
+        at, seen = j * np.uint64(WIDTH), statistics[j, CNT]
+        if seen == 0.0:
             first += 1
-        put_four(statistics, j * width, four_at(statistics, j * width) + four_of(1.0, x, x * x, 0.0))
+        most = max(most, seen + 1.0)
+        put_four(statistics, at, four_at(statistics, at) + four_of(1.0, x, x * x, 0.0))
     totals[KNOWN] += first
     d = 0
     while d < n_dense:
@@ -176,7 +179,9 @@ def count_row(
         if d < n_dense:
             place[dense[d]] = d + 1
         dense[n_dense] = 0
-    for e in range(begin, end):
+    if most < least:  # none of the row is dense
+        return n_dense
+    for e in range(np.uint64(begin), np.uint64(end)):
         j = np.uint64(indices[e])
         if statistics[j, CNT] >= least and place[j] == 0:
             dense[n_dense] = indices[e]
