@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.bundle import opened, packed
+from weft.bundle import hold, opened, packed
 from weft.jit import kernel, lean
 
 
@@ -32,6 +32,36 @@ def add_to_all(inner, ints, count):
     bundle = packed(Outer(inner, ints, count))
     for row in range(inner.table.shape[0]):
         _add(bundle, row)
+
+
+@lean
+def _sum(bundle):
+    (numbers,) = opened(bundle)
+    total = 0.0
+    for at in range(len(numbers)):
+        total += numbers[at]
+    return total
+
+
+class Own(NamedTuple):
+    numbers: np.ndarray
+
+
+@kernel
+def sums_of_own(times, size):
+    """A bundle of an array that the kernel made, while it makes and drops others of the same size."""
+    own = Own(np.ones(size))
+    bundle = packed(own)
+    wrong = 0
+    for at in range(times):
+        other = np.full(size, 2.0 + at)
+        wrong += _sum(bundle) != size or other[0] != 2.0 + at
+    hold(own)
+    return wrong
+
+
+def test_arrays_of_a_kernel_live_as_long_as_they_are_held():
+    assert sums_of_own(50, 64) == 0
 
 
 def test_every_field_comes_through_and_arrays_are_not_copied():

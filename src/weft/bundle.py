@@ -3,6 +3,9 @@
 A compiled function that is handed a tuple of arrays gets every word of every one of them, seven an array: of a state, a
 batch and scratch, three hundred at every call. A bundle lies on the stack of the kernel that packed it; a function that
 opens it reads the words that it uses.
+
+A bundle owns nothing, and Numba lets go of an array after its last use: a kernel that makes arrays of its own and packs
+them must use them, or say `hold`, when the bundle has done its work.
 """
 
 from typing import Any
@@ -18,6 +21,9 @@ if PLAIN:
     def opened(bundle: Any) -> Any:
         """The tuple of a bundle."""
         return bundle
+
+    def hold(parts: Any) -> None:
+        """Arrays of a tuple live at least until here."""
 
 else:
     from llvmlite import ir
@@ -55,6 +61,15 @@ else:
             return _read(builder, builder.bitcast(arguments[0], kind.as_pointer()), kind)
 
         return bundle.parts(bundle), generate
+
+    @intrinsic
+    def hold(_: Any, parts: Any) -> Any:
+        """Arrays of a tuple live at least until here."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.get_dummy_value()
+
+        return types.void(parts), generate
 
     def _read(builder: Any, pointer: Any, kind: Any) -> Any:
         """Word by word, so that those nobody uses are not read."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
-from weft.bundle import opened, packed
+from weft.bundle import hold, opened, packed
 from weft.geometry.experts import EPS
 from weft.geometry.harmless import heed_likelihoods, heed_squares
 from weft.geometry.newton import hand_out_seats, newton_step
@@ -206,10 +206,12 @@ def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]
 
 @kernel
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    world = packed(World(hyper, state, batch, space_for(state, batch)))
+    space = space_for(state, batch)
+    world = packed(World(hyper, state, batch, space))
     for i in range(len(scores)):
         _, _, p = view(world, i)
         scores[i] = answer(world, batch.task[i], p)
+    hold(space)
 
 
 @kernel
@@ -237,6 +239,7 @@ def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, 
                 scores[i] = answer(world, batch.task[i], p)
             if not np.isnan(batch.label[i]):
                 _learn_example(world, i, count, s, p, trace)
+    hold(space)
     return len(rounds) - 1
 
 
