@@ -199,7 +199,8 @@ def fresh_table(results: Results) -> Table:
         "best. It was then run on shuffles that nobody had used. Of eight figures: how many are within three standard "
         "errors of the paper's or better, in brackets how many of these are better by more than that; and the mean "
         "distance in points, to either side. As many shuffles as are reported; fewer where fits are slow; more for "
-        "OMTL, which lies at the edge of the limits, so that ten had left it open. 'Had again': all eight, and more "
+        "OMTL, which lies at the edge of the limits, so that ten had left it open. Shuffles 3000 to 3099 had served the "
+        "picks of a search without the last two readings, and are not used again. 'Had again': all eight, and more "
         f"than as rows are taken in the tables. {no_single_reading(results)}"
     )
     return Table(f"{SHORT[MAILS]}: what was picked for missed rows, on fresh shuffles", head, rows, note)
