@@ -145,7 +145,7 @@ def test_variants_of_omtl():
     table = variant_table(results)
     assert len(table.rows) == len(VARIANTS)
     shown = {row[0]: row for row in table.rows}
-    assert shown[f"{AS_TAKEN} (taken)"][-1] is None
+    assert shown[f"{AS_TAKEN} (taken)"][-1] == ""
     assert shown[str(update)][-1].startswith("-5 ±")
     assert abs(shown[str(update)][1].value - 5.0) < 0.05
 

@@ -6,7 +6,7 @@ figures within three standard errors of the paper's, and figures that are better
 """
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.experiments.experiment import Cell, Results, Table
 from weft.experiments.judgement import Paired, figure, paired
@@ -199,8 +199,9 @@ def fresh_table(results: Results) -> Table:
         "best. It was then run on shuffles that nobody had used. Of eight figures: how many are within three standard "
         "errors of the paper's or better, in brackets how many of these are better by more than that; and the mean "
         "distance in points, to either side. As many shuffles as are reported; fewer where fits are slow; more for "
-        "OMTL, which lies at the edge of the limits, so that ten had left it open. Shuffles 3000 to 3099 had served the "
-        "picks of a search without the last two readings, and are not used again. 'Had again': all eight, and more "
+        "OMTL, which lies at the edge of the limits, so that ten had left it open. Shuffles 3000 to 3099 had served "
+        "picks of a search without the last two readings, where ROMCO-LogD had all eight, and are not used again. 'Had "
+        "again': all eight, and more "
         f"than as rows are taken in the tables. {no_single_reading(results)}"
     )
     return Table(f"{SHORT[MAILS]}: what was picked for missed rows, on fresh shuffles", head, rows, note)
@@ -222,7 +223,7 @@ def variant_table(results: Results) -> Table:
     for one, count in variant_counts(results).items():
         tasks = runs[one.row, one.reading, one.order]
         error, minus = ([100.0 * tasks[seed][measure][0] for seed in sorted(tasks)] for measure in ("error", "minus"))
-        gap: Any = None
+        gap = ""
         if one != AS_TAKEN and base.keys() == tasks.keys():
             gap = str(paired(error, [100.0 * base[seed]["error"][0] for seed in sorted(base)]))
         first = f"{one} (taken)" if one == AS_TAKEN else str(one)
