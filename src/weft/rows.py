@@ -241,7 +241,8 @@ def _sort(indices: Ints, values: Floats) -> None:
         parent = count // 2 - 1 - step
         if parent < 0:
             last = count + count // 2 - 1 - step
-            _swap(indices, values, 0, last)
+            indices[0], indices[last] = indices[last], indices[0]
+            values[0], values[last] = values[last], values[0]
             parent = 0
         while 2 * parent + 1 < last:
             child = 2 * parent + 1
@@ -249,14 +250,9 @@ def _sort(indices: Ints, values: Floats) -> None:
                 child += 1
             if indices[parent] >= indices[child]:
                 break
-            _swap(indices, values, parent, child)
+            indices[parent], indices[child] = indices[child], indices[parent]
+            values[parent], values[child] = values[child], values[parent]
             parent = child
-
-
-@inner
-def _swap(indices: Ints, values: Floats, a: int, b: int) -> None:
-    indices[a], indices[b] = indices[b], indices[a]
-    values[a], values[b] = values[b], values[a]
 
 
 @kernel

@@ -175,7 +175,7 @@ def test_pairs_of_letters():
 @needs_data
 def test_readings_are_what_they_say():
     widths = {
-        "pu_spam": (1458, 1458, 5832, 5832, 69600, 69600, 1459, 1458, 1458),
+        "pu_spam": (1458, 1458, 5832, 5832, 69600, 69600, 1459, 1458, 1458, 1458, 1458),
         "mhc1": (400, 401, 180),
         "movielens_cf": (883, 884, 883),
     }
