@@ -234,7 +234,7 @@ def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
 
 @inner
 def _sort(indices: Ints, values: Floats) -> None:
-    """Sort a row by feature, in place: a heap sort, which compiles in a tenth of the time that NumPy's takes."""
+    """Sort a row by feature, in place, like `geometry.vectors.sort`: `_tidy` compiles in 1 s, with np.argsort in 6."""
     count = len(indices)
     for step in range(count + count // 2):  # first build the heap, then take its top off
         last = count

@@ -40,7 +40,7 @@ def row_ahead(own: Floats, features: Floats, batch: Batch, i: int, ahead: int) -
 
 @inner
 def ask_features(features: Floats, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for features that will be needed soon; those behind the end are no place to learn from, nor a harm."""
+    """Ask memory for features that will be needed soon; asking for one behind the end does nothing."""
     for e in range(np.uint64(begin), np.uint64(end)):
         prefetch(features, np.uint64(indices[e]) * np.uint64(PART_WIDTH))
 
