@@ -67,6 +67,14 @@ if PLAIN:
         """The same sizes with other signs."""
         return np.copysign(four, like)
 
+    def any_reaches(four: Any, least: Any) -> bool:
+        """Whether a lane is at least as large as another."""
+        return bool(np.any(four >= least))
+
+    def first_of(four: Any) -> float:
+        """The first lane."""
+        return float(four[0])
+
     def added_up(four: Any) -> float:
         """The sum of the lanes, by halves."""
         return float((four[0] + four[2]) + (four[1] + four[3]))
@@ -257,6 +265,25 @@ else:
             return _call(builder, "llvm.copysign.v4f64", *arguments)
 
         return Four(Four, Four), generate
+
+    @intrinsic
+    def any_reaches(_: Any, four: Any, least: Any) -> Any:
+        """Whether a lane is at least as large as another."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            mask = builder.bitcast(builder.fcmp_ordered(">=", *arguments), ir.IntType(WIDTH))
+            return builder.icmp_unsigned("!=", mask, ir.IntType(WIDTH)(0))
+
+        return types.boolean(Four, Four), generate
+
+    @intrinsic
+    def first_of(_: Any, four: Any) -> Any:
+        """The first lane."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.extract_element(arguments[0], _PLACE(0))
+
+        return types.float64(Four), generate
 
     @intrinsic
     def added_up(_: Any, four: Any) -> Any:

@@ -39,10 +39,11 @@ def row_ahead(own: Floats, features: Floats, batch: Batch, i: int, ahead: int) -
 
 
 @inner
-def ask_features(features: Floats, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for features that will be needed soon; asking for one behind the end does nothing."""
-    for e in range(np.uint64(begin), np.uint64(end)):
-        prefetch(features, np.uint64(indices[e]) * np.uint64(PART_WIDTH))
+def ask(rows: Floats, width: int, first: int, indices: Ints, begin: int, count: int) -> None:
+    """Ask memory for rows that will be needed soon, counted from `first`; behind the end nothing happens."""
+    for n in range(count):
+        index = indices[np.uint64(begin) + np.uint64(n)]
+        prefetch(rows, (np.uint64(first) + np.uint64(index)) * np.uint64(width))
 
 
 @inner
@@ -63,19 +64,31 @@ def copy_bias(bias: Floats, row: int, at: int, rest: Floats) -> None:
 
 
 @core
-def starts_of(parts: Floats, rows: Ints, n: int) -> Starts:
-    """Where four rows begin, counted flat; a pair that was never opened reads the first slot, which no task has."""
+def starts_of(rows: Ints, n: int) -> Starts:
+    """Where four rows begin, counted flat."""
     at, width = np.uint64(n), np.uint64(PART_WIDTH)
     return (
-        np.uint64(max(rows[at], 0)) * width,
-        np.uint64(max(rows[at + np.uint64(1)], 0)) * width,
-        np.uint64(max(rows[at + np.uint64(2)], 0)) * width,
-        np.uint64(max(rows[at + np.uint64(3)], 0)) * width,
+        np.uint64(rows[at]) * width,
+        np.uint64(rows[at + np.uint64(1)]) * width,
+        np.uint64(rows[at + np.uint64(2)]) * width,
+        np.uint64(rows[at + np.uint64(3)]) * width,
     )
 
 
 @core
-def starts_in_rest(parts: Floats) -> Starts:
+def starts_of_pairs(slots: Ints, n: int) -> Starts:
+    """The same; a pair that was never opened, -1, reads the first slot, which no task has."""
+    at, width = np.uint64(n), np.uint64(PART_WIDTH)
+    return (
+        np.uint64(max(slots[at], 0)) * width,
+        np.uint64(max(slots[at + np.uint64(1)], 0)) * width,
+        np.uint64(max(slots[at + np.uint64(2)], 0)) * width,
+        np.uint64(max(slots[at + np.uint64(3)], 0)) * width,
+    )
+
+
+@core
+def starts_in_rest() -> Starts:
     """Where the rows of copies begin."""
     width = np.uint64(PART_WIDTH)
     return np.uint64(0), width, np.uint64(2) * width, np.uint64(3) * width

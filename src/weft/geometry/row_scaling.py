@@ -20,7 +20,20 @@ import numpy as np
 from weft.batch import Floats, Ints
 from weft.instructions import prefetch
 from weft.jit import inner, lean
-from weft.lanes import WIDTH, added_up, four_at, four_columns, four_of, put_four, roots, signed, smaller, spread
+from weft.lanes import (
+    WIDTH,
+    added_up,
+    any_reaches,
+    first_of,
+    four_at,
+    four_columns,
+    four_of,
+    put_four,
+    roots,
+    signed,
+    smaller,
+    spread,
+)
 
 CNT, S1, S2 = range(3)
 """Columns of a feature's statistics: number, sum and sum of squares of its non-zero values. In memory there is a
@@ -71,22 +84,22 @@ def scale_row(
     least = least_density(totals, end - begin) * rows
     width = np.uint64(WIDTH)  # columns in memory
     for e in range(begin, end, WIDTH):
-        for n in range(np.uint64(then + e - begin), np.uint64(min(then + e - begin + WIDTH, then_end))):
-            prefetch(statistics, np.uint64(indices[n]) * width)
+        if then + WIDTH <= then_end:
+            _ask(statistics, indices, then, WIDTH)
+            then += WIDTH
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
             four = np.uint64(e)
             a, b = np.uint64(indices[four]), np.uint64(indices[four + np.uint64(1)])
             c, d = np.uint64(indices[four + np.uint64(2)]), np.uint64(indices[four + np.uint64(3)])
-            most = max(max(statistics[a, CNT], statistics[b, CNT]), max(statistics[c, CNT], statistics[d, CNT]))
-            if most + 1.0 < least:  # none is dense
-                seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
+            seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
+            seen += spread(1.0)
+            if not any_reaches(seen, spread(least)):  # none is dense
                 x = four_at(values, four)
                 squares = x * x
-                sizes = smaller(roots(squares / (s2 + squares) * (seen + spread(1.0))), spread(ZMAX * ZMAX))
+                sizes = smaller(roots(squares / (s2 + squares) * seen), spread(ZMAX * ZMAX))
                 q += sizes
                 put_four(z, np.uint64(count), signed(roots(sizes), x))
-                for n in range(np.uint64(WIDTH)):
-                    found[np.uint64(count) + n] = indices[four + n]
+                put_four(found, np.uint64(count), four_at(indices, four))
                 count += WIDTH
                 continue
         for n in range(WIDTH):
@@ -108,6 +121,7 @@ def scale_row(
                 found[count], z[count] = j, math.copysign(math.sqrt(part[n]), x)
                 count += 1
         q += four_at(part, np.uint64(0))
+    _ask(statistics, indices, then, then_end - then)
     for at in range(n_dense):
         j = dense[at]
         if statistics[j, CNT] < least or _is_in(indices, begin, end, j):
@@ -124,6 +138,13 @@ def scale_row(
         for n in range(count):
             z[n] *= factor
     return count
+
+
+@inner
+def _ask(statistics: Floats, indices: Ints, begin: int, count: int) -> None:
+    """Ask memory for statistics that will be needed soon."""
+    for n in range(count):
+        prefetch(statistics, np.uint64(indices[np.uint64(begin) + np.uint64(n)]) * np.uint64(WIDTH))
 
 
 @inner
@@ -161,12 +182,13 @@ def count_row(
     totals[NONZEROS] += end - begin
     first, most = 0, 0.0
     for e in range(np.uint64(begin), np.uint64(end)):
-        j, x = np.uint64(indices[e]), values[e]
-        at, seen = j * np.uint64(WIDTH), statistics[j, CNT]
+        at, x = np.uint64(indices[e]) * np.uint64(WIDTH), values[e]
+        before = four_at(statistics, at)
+        seen = first_of(before)
         if seen == 0.0:
             first += 1
-        most = max(most, seen + 1.0)
-        put_four(statistics, at, four_at(statistics, at) + four_of(1.0, x, x * x, 0.0))
+        most = max(most, seen)
+        put_four(statistics, at, before + four_of(1.0, x, x * x, 0.0))
     totals[KNOWN] += first
     d = 0
     while d < n_dense:
@@ -179,7 +201,7 @@ def count_row(
         if d < n_dense:
             place[dense[d]] = d + 1
         dense[n_dense] = 0
-    if most < least:  # none of the row is dense
+    if most + 1.0 < least:  # none of the row is dense
         return n_dense
     for e in range(np.uint64(begin), np.uint64(end)):
         j = np.uint64(indices[e])

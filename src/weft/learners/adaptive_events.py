@@ -93,16 +93,16 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
     for n in range(0, whole, WIDTH):
         at = np.uint64(n)
         value = four_at(z, at)
-        moved(own, starts_of(own, slots, n), value, four_at(own_bets, at), apart, auto)
-        moved(features, starts_of(features, found, n), value, four_at(shared_bets, at), shared, auto)
-        until = min(coming + WIDTH, coming_end)
-        ask_own(state, next_task, batch.indices, coming, until)
-        coming = until
-    ask_own(state, next_task, batch.indices, coming, coming_end)
+        moved(own, starts_of(slots, n), value, four_at(own_bets, at), apart, auto)
+        moved(features, starts_of(found, n), value, four_at(shared_bets, at), shared, auto)
+        if coming + WIDTH <= coming_end:
+            ask_own(state, next_task, batch.indices, coming, WIDTH)
+            coming += WIDTH
+    ask_own(state, next_task, batch.indices, coming, coming_end - coming)
     at = np.uint64(whole)
     value = four_at(z, at)
-    moved(own_rest, starts_in_rest(own_rest), value, four_at(own_bets, at), apart, auto)
-    moved(shared_rest, starts_in_rest(shared_rest), value, four_at(shared_bets, at), shared, auto)
+    moved(own_rest, starts_in_rest(), value, four_at(own_bets, at), apart, auto)
+    moved(shared_rest, starts_in_rest(), value, four_at(shared_bets, at), shared, auto)
     paste_rows(own, slots, whole, count, own_rest)
     paste_rows(features, found, whole, count, shared_rest)
     for c in range(PART_WIDTH):

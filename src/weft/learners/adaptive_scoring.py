@@ -11,13 +11,14 @@ from weft.geometry.harmless import mixture
 from weft.geometry.newton import seat_row, seated_score
 from weft.geometry.parts import (
     PART_WIDTH,
-    ask_features,
+    ask,
     copy_bias,
     copy_rows,
     row_ahead,
     scored,
     starts_in_rest,
     starts_of,
+    starts_of_pairs,
 )
 from weft.geometry.row_scaling import EVENTS, HALF, NONZEROS, scale_row
 from weft.geometry.target_frame import HI, LO, UHI, ULO, frame
@@ -110,26 +111,27 @@ def sigma(q: float) -> float:
 
 
 @inner
-def _ask_keys(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
-    """Ask memory for the keys of hashed pairs of task k."""
-    keys, table = state.pairs.keys, state.pairs.table
-    base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
-    for e in range(np.uint64(begin), np.uint64(end)):
-        prefetch(keys, base + first_place(indices[e], size))
+def _ask_shared(state: Parts, k: int, indices: Ints, begin: int, count: int) -> None:
+    """Ask memory for features, and for the keys of their pairs with task k if these are hashed."""
+    ask(state.features, PART_WIDTH, 0, indices, begin, count)
+    if state.pairs.layout[HASHED]:
+        keys, table = state.pairs.keys, state.pairs.table
+        base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
+        for n in range(count):
+            prefetch(keys, base + first_place(indices[begin + n], size))
 
 
 @inner
-def ask_own(state: Parts, k: int, indices: Ints, begin: int, end: int) -> None:
+def ask_own(state: Parts, k: int, indices: Ints, begin: int, count: int) -> None:
     """Ask memory for pairs of task k."""
     layout, keys, table = state.pairs
     if layout[HASHED]:
         base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
-        for e in range(np.uint64(begin), np.uint64(end)):
-            prefetch(state.own, max(start + number_of(keys[place(keys, base, size, indices[e])]) - 1, 0) * PART_WIDTH)
+        for n in range(count):
+            number = number_of(keys[place(keys, base, size, indices[begin + n])])
+            prefetch(state.own, max(start + number - 1, 0) * PART_WIDTH)
     else:
-        first = np.uint64(k * layout[TASK_STRIDE])
-        for e in range(np.uint64(begin), np.uint64(end)):
-            prefetch(state.own, (first + np.uint64(indices[e])) * np.uint64(PART_WIDTH))
+        ask(state.own, PART_WIDTH, k * layout[TASK_STRIDE], indices, begin, count)
 
 
 @lean
@@ -154,11 +156,8 @@ def _score(world: Any, i: int, count: int) -> None:
     _, state, batch, space = opened(world)
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
     own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
-    hashed, (then, then_end, then_task), (coming, coming_end, next_task) = (
-        state.pairs.layout[HASHED],
-        row_ahead(state.own, state.features, batch, i, AHEAD),
-        row_ahead(state.own, state.features, batch, i, space.ahead[0]),
-    )
+    then, then_end, then_task = row_ahead(state.own, state.features, batch, i, AHEAD)
+    coming, coming_end, next_task = row_ahead(state.own, state.features, batch, i, space.ahead[0])
     known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
@@ -169,37 +168,33 @@ def _score(world: Any, i: int, count: int) -> None:
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = scored(features, starts_of(features, found, n), value, a, shared_bets, n, sums)
+            sums = scored(features, starts_of(found, n), value, a, shared_bets, n, sums)
         else:
             copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums = scored(shared_rest, starts_in_rest(shared_rest), value, a, shared_bets, n, sums)
-        until = min(then + WIDTH, then_end)
-        ask_features(features, indices, then, until)
-        if hashed:
-            _ask_keys(state, then_task, indices, then, until)
-        then = until
-    ask_features(features, indices, then, then_end)
-    if hashed:
-        _ask_keys(state, then_task, indices, then, then_end)
+            sums = scored(shared_rest, starts_in_rest(), value, a, shared_bets, n, sums)
+        if then + WIDTH <= then_end:
+            _ask_shared(state, then_task, indices, then, WIDTH)
+            then += WIDTH
+    _ask_shared(state, then_task, indices, then, then_end - then)
     copy_rows(features, known, found, found, whole, count, shared_rest)
     copy_bias(state.bias, 0, count - whole, shared_rest)
-    sums = scored(shared_rest, starts_in_rest(shared_rest), last, a, shared_bets, whole, sums)
+    sums = scored(shared_rest, starts_in_rest(), last, a, shared_bets, whole, sums)
     e[3] = added_up(sums[2])
     sums = (sums[0], sums[1], none)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = scored(own, starts_of(own, slots, n), value, a, own_bets, n, sums)
+            sums = scored(own, starts_of_pairs(slots, n), value, a, own_bets, n, sums)
         else:
             copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums = scored(own_rest, starts_in_rest(own_rest), value, a, own_bets, n, sums)
-        until = min(coming + WIDTH, coming_end)
-        ask_own(state, next_task, indices, coming, until)
-        coming = until
-    ask_own(state, next_task, indices, coming, coming_end)
+            sums = scored(own_rest, starts_in_rest(), value, a, own_bets, n, sums)
+        if coming + WIDTH <= coming_end:
+            ask_own(state, next_task, indices, coming, WIDTH)
+            coming += WIDTH
+    ask_own(state, next_task, indices, coming, coming_end - coming)
     copy_rows(own, known, slots, found, whole, count, own_rest)
     copy_bias(state.own_bias, k, count - whole, own_rest)
-    sums = scored(own_rest, starts_in_rest(own_rest), last, a, own_bets, whole, sums)
+    sums = scored(own_rest, starts_in_rest(), last, a, own_bets, whole, sums)
     e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
 
 
