@@ -28,7 +28,16 @@ def each(a, b, out):
     )
     for n in range(len(found)):
         lanes.put_four(out, np.uint64(4 * n), found[n])
-    return lanes.added_up(x)
+    return lanes.added_up(x), lanes.any_reaches(x, y), lanes.lane(x, 2)
+
+
+@kernel
+def turn_two(array, a, b, c, d, target):
+    """Pairs of numbers turned, and turned back elsewhere."""
+    columns = lanes.two_columns(array, a, b, c, d)
+    for n in range(2):
+        lanes.put_four(target, np.uint64(4 * n), columns[n])
+    lanes.put_two_columns(target, np.uint64(8), np.uint64(10), np.uint64(12), np.uint64(14), columns)
 
 
 @kernel
@@ -45,7 +54,7 @@ def test_operations(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.choice(ODD, 4) / 2.0, rng.choice(ODD, 4) / 2.0
     out = np.full((9, 4), np.nan)
-    total = each(a, b, out)
+    total, reaches, third = each(a, b, out)
     x, y = a.tolist(), b.tolist()
     pairs = list(zip(x, y, strict=True))
     expected = [
@@ -60,7 +69,16 @@ def test_operations(seed):
         [x[3], x[1], x[0], y[2]],
     ]
     assert out.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()
-    assert total == (x[0] + x[2]) + (x[1] + x[3])
+    assert (total, third) == ((x[0] + x[2]) + (x[1] + x[3]), x[2])
+    assert reaches == any(p >= q for p, q in pairs)
+    assert not each(np.zeros(4), np.array([1.0, 2.0, 1e-300, 3.0]), out)[1]
+
+
+def test_pairs_are_turned():
+    array, target = np.arange(60.0).reshape(6, 10), np.zeros(16)
+    turn_two(array, np.uint64(3), np.uint64(58), np.uint64(21), np.uint64(10), target)
+    rows = [array.ravel()[at : at + 2] for at in (3, 58, 21, 10)]
+    assert target[:8].reshape(2, 4).T.tolist() == target[8:].reshape(4, 2).tolist() == np.array(rows).tolist()
 
 
 def test_rows_are_turned():

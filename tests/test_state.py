@@ -257,7 +257,7 @@ def test_padding_is_not_saved(monkeypatch):
         assert model.state.own.ctypes.data % 64 == model.state.features.ctypes.data % 64 == 0
         parts = live(model.state, model.learner.plan, 3, 5)
         assert parts["own"].shape == (5, 6)
-        assert parts["statistics"].shape == (5, 3)
+        assert parts["pooled"].shape == (0, 2)
         again = restore(model.learner.init(), model.learner.plan, parts, 3, 5)
         assert again.own.shape[1] == 8
         assert all(np.array_equal(parts[n], array) for n, array in live(again, model.learner.plan, 3, 5).items())

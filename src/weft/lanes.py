@@ -43,6 +43,15 @@ if PLAIN:
         for at, row in zip((a, b, c, d), np.array(columns).T, strict=True):
             put_four(array, at, row)
 
+    def two_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The two numbers from a, b, c and d on, turned."""
+        return four_columns(np.append(array, (0.0, 0.0)), a, b, c, d)[:2]
+
+    def put_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
+        """Write what `two_columns` reads."""
+        for at, row in zip((a, b, c, d), np.array(columns).T, strict=True):
+            array.reshape(-1)[int(at) : int(at) + 2] = row
+
     def roots(four: Any) -> Any:
         """Square roots."""
         return np.sqrt(four)
@@ -71,9 +80,9 @@ if PLAIN:
         """Whether a lane is at least as large as another."""
         return bool(np.any(four >= least))
 
-    def first_of(four: Any) -> float:
-        """The first lane."""
-        return float(four[0])
+    def lane(four: Any, n: Any) -> float:
+        """One of the numbers."""
+        return float(four[n])
 
     def added_up(four: Any) -> float:
         """The sum of the lanes, by halves."""
@@ -134,16 +143,18 @@ else:
         data = context.make_array(kind)(context, builder, array).data
         return builder.bitcast(builder.gep(data, [at]), _LANES.as_pointer())
 
+    def _pair(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+        data = context.make_array(kind)(context, builder, array).data
+        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(_NUMBER, 2).as_pointer())
+
+    def _shuffled(builder: Any, pair: list[Any], order: list[int]) -> Any:
+        return builder.shuffle_vector(*pair, ir.Constant(ir.VectorType(_PLACE, len(order)), order))
+
     def _turned(builder: Any, rows: Any) -> list[Any]:
         """Rows as columns: pairs of rows are interleaved, then halves exchanged."""
-
-        def shuffle(pair: list[Any], order: list[int]) -> Any:
-            return builder.shuffle_vector(*pair, ir.Constant(ir.VectorType(_PLACE, WIDTH), order))
-
-        low = [shuffle(rows[n : n + 2], [0, 4, 2, 6]) for n in (0, 2)]
-        high = [shuffle(rows[n : n + 2], [1, 5, 3, 7]) for n in (0, 2)]
-        first, second = [0, 1, 4, 5], [2, 3, 6, 7]
-        return [shuffle(low, first), shuffle(high, first), shuffle(low, second), shuffle(high, second)]
+        low = [_shuffled(builder, rows[n : n + 2], [0, 4, 2, 6]) for n in (0, 2)]
+        high = [_shuffled(builder, rows[n : n + 2], [1, 5, 3, 7]) for n in (0, 2)]
+        return [_shuffled(builder, pair, order) for order in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (low, high)]
 
     @intrinsic
     def spread(_: Any, number: Any) -> Any:
@@ -212,6 +223,33 @@ else:
         return types.void(array, *[types.uint64] * WIDTH, _SEVERAL(Four, WIDTH)), generate
 
     @intrinsic
+    def two_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The two numbers from a, b, c and d on, turned."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind, held = signature.args[0], arguments[0]
+            rows = [builder.load(_pair(context, builder, kind, held, at), align=8) for at in arguments[1:]]
+            halves = [_shuffled(builder, rows[n : n + 2], [0, 1, 2, 3]) for n in (0, 2)]
+            columns = [_shuffled(builder, halves, order) for order in ([0, 2, 4, 6], [1, 3, 5, 7])]
+            return context.make_tuple(builder, signature.return_type, columns)
+
+        return _SEVERAL(Four, 2)(array, *[types.uint64] * WIDTH), generate
+
+    @intrinsic
+    def put_two_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> Any:
+        """Write what `two_columns` reads."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind, held = signature.args[0], arguments[0]
+            columns = [builder.extract_value(arguments[5], n) for n in range(2)]
+            for n, at in enumerate(arguments[1:5]):
+                row = _shuffled(builder, columns, [n, n + WIDTH])
+                builder.store(row, _pair(context, builder, kind, held, at), align=8)
+            return context.get_dummy_value()
+
+        return types.void(array, *[types.uint64] * WIDTH, _SEVERAL(Four, 2)), generate
+
+    @intrinsic
     def roots(_: Any, four: Any) -> Any:
         """Square roots."""
 
@@ -277,13 +315,13 @@ else:
         return types.boolean(Four, Four), generate
 
     @intrinsic
-    def first_of(_: Any, four: Any) -> Any:
-        """The first lane."""
+    def lane(_: Any, four: Any, n: Any) -> Any:
+        """One of the numbers."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.extract_element(arguments[0], _PLACE(0))
+            return builder.extract_element(arguments[0], builder.trunc(arguments[1], _PLACE))
 
-        return types.float64(Four), generate
+        return types.float64(Four, types.int64), generate
 
     @intrinsic
     def added_up(_: Any, four: Any) -> Any:

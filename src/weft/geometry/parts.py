@@ -1,7 +1,9 @@
 r"""Parts of four features or pairs at a time: read, scored, moved, and written back (see `experts`, `weft.lanes`).
 
-A row of parts has eight numbers, a cache line, of which `adaptive` uses the first six. The last rows of an event, which
-do not fill a vector, and the bias are copied to four rows of their own, the *rest*, and come back when they have moved.
+A row of parts has eight numbers, a cache line: memory answers slowly, and is asked for few lines. Of a pair the last
+two are those of the own expert, which `auto` has; of a feature they are how often it occurred, and the sum of squares
+(see `row_scaling`), and the pooled expert of `auto` lies apart. The last rows of an event, which do not fill a vector,
+and the bias are copied to four rows of their own, the *rest*, and come back when they have moved.
 """
 
 from typing import NamedTuple
@@ -12,15 +14,15 @@ from weft.batch import Batch, Floats, Ints
 from weft.geometry.experts import TH, G, R, bet, descended, settled
 from weft.instructions import prefetch
 from weft.jit import core, inner
-from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four
+from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
 from weft.pairs import FAR
 
 GRADIENT, BETTING, OTHER = 0, 2, 6
 """First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
-of the own expert (of a pair) or of the pooled one (of a feature), which `auto` has."""
+of the own expert (of a pair and an own bias) or of the pooled one (of the shared bias), which `auto` has."""
 
-PART_WIDTH = 8
-"""Columns in memory."""
+PART_WIDTH, POOLED_WIDTH = 8, 2
+"""Columns in memory, of parts and of the pooled expert of features: w and its squares."""
 
 HEAVY = 2.0**500
 """When an event weighs as much, all sums are divided by it."""
@@ -30,9 +32,15 @@ Starts = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 
 @inner
+def is_far(own: Floats, features: Floats) -> bool:
+    """Whether parts do not stay in the cache."""
+    return own.size + features.size > FAR
+
+
+@inner
 def row_ahead(own: Floats, features: Floats, batch: Batch, i: int, ahead: int) -> tuple[int, int, int]:
     """Where the row of a later example begins and ends, and its task; an empty one where all is in the cache."""
-    if ahead > 0 and i + ahead < len(batch.task) and own.size + features.size > FAR:
+    if ahead > 0 and i + ahead < len(batch.task) and is_far(own, features):
         row = batch.row[i + ahead]
         return batch.indptr[row], batch.indptr[row + 1], batch.task[i + ahead]
     return 0, 0, 0
@@ -56,28 +64,28 @@ def copy_rows(parts: Floats, known: int, rows: Ints, names: Ints, begin: int, en
 
 
 @inner
-def copy_bias(bias: Floats, row: int, at: int, rest: Floats) -> None:
-    """The bias behind the last rows, and zeros behind it."""
+def copy_bias(bias: Floats, row: int, first: int, at: int, rest: Floats) -> None:
+    """The bias, from column `first` on, behind the last rows, and zeros behind it."""
     for n in range(at, WIDTH):
-        for c in range(bias.shape[1]):
-            rest[n, c] = bias[row, c] if n == at else 0.0
+        for c in range(rest.shape[1]):
+            rest[n, c] = bias[row, first + c] if n == at else 0.0
 
 
 @core
-def starts_of(rows: Ints, n: int) -> Starts:
-    """Where four rows begin, counted flat."""
-    at, width = np.uint64(n), np.uint64(PART_WIDTH)
+def starts_of(rows: Ints, n: int, width: int) -> Starts:
+    """Where four rows of so many columns begin, counted flat."""
+    at, columns = np.uint64(n), np.uint64(width)
     return (
-        np.uint64(rows[at]) * width,
-        np.uint64(rows[at + np.uint64(1)]) * width,
-        np.uint64(rows[at + np.uint64(2)]) * width,
-        np.uint64(rows[at + np.uint64(3)]) * width,
+        np.uint64(rows[at]) * columns,
+        np.uint64(rows[at + np.uint64(1)]) * columns,
+        np.uint64(rows[at + np.uint64(2)]) * columns,
+        np.uint64(rows[at + np.uint64(3)]) * columns,
     )
 
 
 @core
 def starts_of_pairs(slots: Ints, n: int) -> Starts:
-    """The same; a pair that was never opened, -1, reads the first slot, which no task has."""
+    """The same of pairs; one that was never opened, -1, reads the first slot, which no task has."""
     at, width = np.uint64(n), np.uint64(PART_WIDTH)
     return (
         np.uint64(max(slots[at], 0)) * width,
@@ -88,10 +96,10 @@ def starts_of_pairs(slots: Ints, n: int) -> Starts:
 
 
 @core
-def starts_in_rest() -> Starts:
+def starts_in_rest(width: int) -> Starts:
     """Where the rows of copies begin."""
-    width = np.uint64(PART_WIDTH)
-    return np.uint64(0), width, np.uint64(2) * width, np.uint64(3) * width
+    columns = np.uint64(width)
+    return np.uint64(0), columns, np.uint64(2) * columns, np.uint64(3) * columns
 
 
 @core
@@ -102,15 +110,21 @@ def scored(
     a: Four,
     bets: Floats,
     n: int,
-    sums: tuple[Four, Four, Four],
-) -> tuple[Four, Four, Four]:
-    """Scores of the gradient, the betting and the other expert, with four rows of parts added."""
+    sums: tuple[Four, Four],
+) -> tuple[tuple[Four, Four], Four]:
+    """Scores of the gradient and the betting expert with four rows of parts added, and weights of the other one."""
     (i, j, k, m), half = starts, np.uint64(WIDTH)
     w, _, th, g = four_columns(parts, i, j, k, m)
     largest, won, other, _ = four_columns(parts, i + half, j + half, k + half, m + half)
     b = bet(th, g, largest, won, a)
     put_four(bets, np.uint64(n), b)
-    return sums[0] + w * z, sums[1] + b * z, sums[2] + other * z
+    return (sums[0] + w * z, sums[1] + b * z), other
+
+
+@core
+def pooled_score(pooled: Floats, starts: Starts, z: Four) -> Four:
+    """Scores of the pooled expert for four features."""
+    return two_columns(pooled, *starts)[0] * z
 
 
 class Errors(NamedTuple):
@@ -133,7 +147,7 @@ def moved(
     errors: Errors,
     auto: bool,
 ) -> None:
-    """Four rows of parts learn."""
+    """Four rows of parts learn; their last two columns only if they are those of an expert of `auto`."""
     (i, j, k, m), half = starts, np.uint64(WIDTH)
     w, squares, th, g = four_columns(parts, i, j, k, m)
     largest, won, other, others = four_columns(parts, i + half, j + half, k + half, m + half)
@@ -145,17 +159,26 @@ def moved(
     put_columns(parts, i + half, j + half, k + half, m + half, (largest, won, other, others))
 
 
+@core
+def moved_pooled(pooled: Floats, starts: Starts, z: Four, errors: Errors) -> None:
+    """The pooled expert learns from four features."""
+    w, squares = two_columns(pooled, *starts)
+    put_two_columns(pooled, *starts, descended(w, squares, errors.other * z, errors.eps, errors.eta))
+
+
 @inner
-def paste_rows(parts: Floats, rows: Ints, begin: int, end: int, rest: Floats) -> None:
-    """Rows that were copied come back."""
+def paste_rows(parts: Floats, columns: int, rows: Ints, begin: int, end: int, rest: Floats) -> None:
+    """The first columns of rows that were copied come back."""
     for n in range(end - begin):
-        for c in range(parts.shape[1]):
+        for c in range(columns):
             parts[rows[begin + n], c] = rest[n, c]
 
 
 @inner
-def lighten(parts: Floats) -> None:
-    """Divide all sums by HEAVY."""
+def lighten(parts: Floats, others: bool) -> None:
+    """Divide all sums by HEAVY, those of an expert in the last columns included or not."""
     for row in range(len(parts)):
-        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R, OTHER + 1):
+        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R):
             parts[row, column] /= HEAVY
+        if others:
+            parts[row, OTHER + 1] /= HEAVY

@@ -18,16 +18,16 @@ import math
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.instructions import prefetch
+from weft.geometry.parts import PART_WIDTH, ask, starts_of
 from weft.jit import inner, lean
 from weft.lanes import (
     WIDTH,
     added_up,
     any_reaches,
-    first_of,
     four_at,
     four_columns,
     four_of,
+    lane,
     put_four,
     roots,
     signed,
@@ -35,9 +35,9 @@ from weft.lanes import (
     spread,
 )
 
-CNT, S1, S2 = range(3)
-"""Columns of a feature's statistics: number, sum and sum of squares of its non-zero values. In memory there is a
-fourth, which is 0."""
+CNT, S2 = 6, 7
+"""Columns of a feature's row, behind its parts: number and sum of squares of its non-zero values. Their sum, which only
+dense features need, lies apart."""
 
 EVENTS, NONZEROS, KNOWN = range(3)
 """Positions in the totals: rows, their non-zeros, and features that have occurred."""
@@ -61,7 +61,8 @@ def least_density(totals: Floats, nonzeros: int) -> float:
 @lean
 def scale_row(
     totals: Floats,
-    statistics: Floats,
+    features: Floats,
+    sums: Floats,
     dense: Ints,
     n_dense: int,
     indices: Ints,
@@ -71,27 +72,22 @@ def scale_row(
     found: Ints,
     z: Floats,
     part: Floats,
-    then: int,
-    then_end: int,
+    far: bool,
 ) -> int:
     """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
 
     `dense` lists the dense features. Returns how many there are. Features that there is no room for yet, because
-    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. In
-    every turn memory is asked for some features of a later row, that from `then` to `then_end`.
+    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. If
+    memory is far, it is asked for the sums that `count_row` will need.
     """
     rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
-    width = np.uint64(WIDTH)  # columns in memory
     for e in range(begin, end, WIDTH):
-        if then + WIDTH <= then_end:
-            _ask(statistics, indices, then, WIDTH)
-            then += WIDTH
-        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(statistics):
-            four = np.uint64(e)
-            a, b = np.uint64(indices[four]), np.uint64(indices[four + np.uint64(1)])
-            c, d = np.uint64(indices[four + np.uint64(2)]), np.uint64(indices[four + np.uint64(3)])
-            seen, _, s2, _ = four_columns(statistics, a * width, b * width, c * width, d * width)
+        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
+            if far:
+                ask(sums, 1, 0, indices, e, WIDTH)
+            four, half, (i, j, k, m) = np.uint64(e), np.uint64(WIDTH), starts_of(indices, e, PART_WIDTH)
+            _, _, seen, s2 = four_columns(features, i + half, j + half, k + half, m + half)
             seen += spread(1.0)
             if not any_reaches(seen, spread(least)):  # none is dense
                 x = four_at(values, four)
@@ -105,32 +101,31 @@ def scale_row(
         for n in range(WIDTH):
             part[n] = 0.0
         for n in range(min(WIDTH, end - e)):
-            j, x = indices[e + n], values[e + n]
-            seen, s1, s2 = 1.0, x, x * x
-            if j < len(statistics):
-                seen, s1, s2 = statistics[j, CNT] + seen, statistics[j, S1] + s1, statistics[j, S2] + s2
+            f, x = indices[e + n], values[e + n]
+            seen, s1, square = 1.0, x, x * x
+            if f < len(features):
+                seen, s1, square = features[f, CNT] + seen, sums[f] + s1, features[f, S2] + square
             if seen >= least:
                 members += 1
                 mean = s1 / rows
-                variance = s2 / rows - mean * mean
-                if variance > CONSTANT * s2 / rows:
-                    found[count], z[count] = j, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+                variance = square / rows - mean * mean
+                if variance > CONSTANT * square / rows:
+                    found[count], z[count] = f, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
                     count += 1
             else:
-                part[n] = min(math.sqrt(x * x / s2 * seen), ZMAX * ZMAX)
-                found[count], z[count] = j, math.copysign(math.sqrt(part[n]), x)
+                part[n] = min(math.sqrt(x * x / square * seen), ZMAX * ZMAX)
+                found[count], z[count] = f, math.copysign(math.sqrt(part[n]), x)
                 count += 1
         q += four_at(part, np.uint64(0))
-    _ask(statistics, indices, then, then_end - then)
     for at in range(n_dense):
-        j = dense[at]
-        if statistics[j, CNT] < least or _is_in(indices, begin, end, j):
+        f = dense[at]
+        if features[f, CNT] < least or _is_in(indices, begin, end, f):
             continue
         members += 1
-        mean = statistics[j, S1] / rows
-        variance = statistics[j, S2] / rows - mean * mean
-        if variance > CONSTANT * statistics[j, S2] / rows:
-            found[count], z[count] = j, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
+        mean = sums[f] / rows
+        variance = features[f, S2] / rows - mean * mean
+        if variance > CONSTANT * features[f, S2] / rows:
+            found[count], z[count] = f, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
             count += 1
     length = added_up(q) + members
     if length > 0.0:
@@ -138,13 +133,6 @@ def scale_row(
         for n in range(count):
             z[n] *= factor
     return count
-
-
-@inner
-def _ask(statistics: Floats, indices: Ints, begin: int, count: int) -> None:
-    """Ask memory for statistics that will be needed soon."""
-    for n in range(count):
-        prefetch(statistics, np.uint64(indices[np.uint64(begin) + np.uint64(n)]) * np.uint64(WIDTH))
 
 
 @inner
@@ -163,7 +151,8 @@ def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
 @lean
 def count_row(
     totals: Floats,
-    statistics: Floats,
+    features: Floats,
+    sums: Floats,
     dense: Ints,
     place: Ints,
     n_dense: int,
@@ -182,18 +171,20 @@ def count_row(
     totals[NONZEROS] += end - begin
     first, most = 0, 0.0
     for e in range(np.uint64(begin), np.uint64(end)):
-        at, x = np.uint64(indices[e]) * np.uint64(WIDTH), values[e]
-        before = four_at(statistics, at)
-        seen = first_of(before)
+        j, x = np.uint64(indices[e]), values[e]
+        at = j * np.uint64(PART_WIDTH) + np.uint64(WIDTH)
+        half = four_at(features, at)
+        seen = lane(half, CNT - WIDTH)
         if seen == 0.0:
             first += 1
         most = max(most, seen)
-        put_four(statistics, at, before + four_of(1.0, x, x * x, 0.0))
+        put_four(features, at, half + four_of(0.0, 0.0, 1.0, x * x))
+        sums[j] += x
     totals[KNOWN] += first
     d = 0
     while d < n_dense:
         j = dense[d]
-        if statistics[j, CNT] >= least:
+        if features[j, CNT] >= least:
             d += 1
             continue
         n_dense -= 1
@@ -205,7 +196,7 @@ def count_row(
         return n_dense
     for e in range(np.uint64(begin), np.uint64(end)):
         j = np.uint64(indices[e])
-        if statistics[j, CNT] >= least and place[j] == 0:
+        if features[j, CNT] >= least and place[j] == 0:
             dense[n_dense] = indices[e]
             n_dense += 1
             place[j] = n_dense

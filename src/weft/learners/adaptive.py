@@ -99,22 +99,23 @@ class _Default:
     def _shared(self, state: Parts, features: Any) -> Floats:
         """The stack's shared weights of some features."""
         found = self._stacked(state, state.features[features])
+        if self.auto:
+            found += state.stack[V, 3] * state.pooled[features, 0]
         if self.second_order:
             seats = state.seat[features]
             found += np.where(seats > 0, state.stack[V, 4] * state.seated[seats], 0.0)
         return found
 
     def _stacked(self, state: Parts, parts: Floats) -> Floats:
-        """Weights of the stack from rows of parts: V times gradient, betting and other."""
+        """Weights of the stack from rows of parts: V times gradient and betting."""
         v = state.stack[V]
         found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts, state.totals[WEIGHT])
-        return found + v[3] * parts[:, OTHER] if self.auto else found
+        return found
 
     def _own(self, state: Parts, parts: Floats) -> Floats:
-        """The same of own parts, whose other expert is the own one."""
-        v = state.stack[V]
-        found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts, state.totals[WEIGHT])
-        return found + v[2] * parts[:, OTHER] if self.auto else found
+        """The same of own parts, with the own expert."""
+        found = self._stacked(state, parts)
+        return found + state.stack[V, 2] * parts[:, OTHER] if self.auto else found
 
     def weights(self, state: Parts, tasks: int, features: int) -> Array:
         """Of the stack, for rows on their own scale."""
@@ -154,6 +155,8 @@ class _Default:
         slot = int(batch.task[0])
         own = self._own(state, state.own_bias[slot : slot + 1])
         shared = self._stacked(state, state.bias)
+        if self.auto:
+            shared += state.stack[V, 3] * state.bias[:, OTHER]
         if self.second_order:
             shared += state.stack[V, 4] * state.seated[0]
         return features, values, float(own[0]), float(shared[0]), float(s)

@@ -12,10 +12,13 @@ from weft.geometry.harmless import heed_likelihoods, heed_squares
 from weft.geometry.newton import hand_out_seats, newton_step
 from weft.geometry.parts import (
     HEAVY,
+    OTHER,
     PART_WIDTH,
+    POOLED_WIDTH,
     Errors,
     lighten,
     moved,
+    moved_pooled,
     paste_rows,
     row_ahead,
     starts_in_rest,
@@ -78,8 +81,9 @@ def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
 def _move(world: Any, i: int, count: int, u: float) -> None:
     """Every expert learns from its own error."""
     hyper, state, batch, space = opened(world)
-    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
-    own, own_bias, features, bias, auto = state.own, state.own_bias, state.features, state.bias, hyper.auto
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest, pooled_rest = space[:8]
+    own, own_bias, features, bias, pooled = state.own, state.own_bias, state.features, state.bias, state.pooled
+    auto = hyper.auto
     a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
     coming, coming_end, next_task = row_ahead(state.own, state.features, batch, i, 1)
     heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
@@ -93,21 +97,29 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
     for n in range(0, whole, WIDTH):
         at = np.uint64(n)
         value = four_at(z, at)
-        moved(own, starts_of(slots, n), value, four_at(own_bets, at), apart, auto)
-        moved(features, starts_of(found, n), value, four_at(shared_bets, at), shared, auto)
+        moved(own, starts_of(slots, n, PART_WIDTH), value, four_at(own_bets, at), apart, auto)
+        moved(features, starts_of(found, n, PART_WIDTH), value, four_at(shared_bets, at), shared, False)
+        if auto:
+            moved_pooled(pooled, starts_of(found, n, POOLED_WIDTH), value, shared)
         if coming + WIDTH <= coming_end:
             ask_own(state, next_task, batch.indices, coming, WIDTH)
             coming += WIDTH
     ask_own(state, next_task, batch.indices, coming, coming_end - coming)
     at = np.uint64(whole)
     value = four_at(z, at)
-    moved(own_rest, starts_in_rest(), value, four_at(own_bets, at), apart, auto)
-    moved(shared_rest, starts_in_rest(), value, four_at(shared_bets, at), shared, auto)
-    paste_rows(own, slots, whole, count, own_rest)
-    paste_rows(features, found, whole, count, shared_rest)
+    moved(own_rest, starts_in_rest(PART_WIDTH), value, four_at(own_bets, at), apart, auto)
+    moved(shared_rest, starts_in_rest(PART_WIDTH), value, four_at(shared_bets, at), shared, False)
+    paste_rows(own, PART_WIDTH, slots, whole, count, own_rest)
+    paste_rows(features, OTHER, found, whole, count, shared_rest)
     for c in range(PART_WIDTH):
         own_bias[k, c] = own_rest[count - whole, c]
+    for c in range(OTHER):
         bias[0, c] = shared_rest[count - whole, c]
+    if auto:
+        moved_pooled(pooled_rest, starts_in_rest(POOLED_WIDTH), value, shared)
+        paste_rows(pooled, POOLED_WIDTH, found, whole, count, pooled_rest)
+        for c in range(POOLED_WIDTH):
+            bias[0, OTHER + c] = pooled_rest[count - whole, c]
     if hyper.second:
         guess = space.c[4] if hyper.square else sigma(space.e[4])
         r = 1.0 if hyper.square else guess * (1.0 - guess)
@@ -143,7 +155,16 @@ def _learn_example(world: Any, i: int, count: int, s: float, p: float, trace: Fl
     if layout[HASHED]:
         open_row(layout, keys, table, k, space.found, 0, count, space.slots)
     n_dense[0] = count_row(
-        totals, state.statistics, state.dense, state.place, n_dense[0], batch.indices, batch.values, begin, end
+        totals,
+        state.features,
+        state.sums,
+        state.dense,
+        state.place,
+        n_dense[0],
+        batch.indices,
+        batch.values,
+        begin,
+        end,
     )
     tasks[k, EVENTS_OF_TASK] += 1.0
     if hyper.auto:
@@ -171,10 +192,12 @@ def _lighten(world: Any) -> None:
     """Divide all sums by HEAVY."""
     state = opened(world)[1]
     state.totals[WEIGHT] /= HEAVY
-    lighten(state.own)
-    lighten(state.own_bias)
-    lighten(state.features)
-    lighten(state.bias)
+    lighten(state.own, True)
+    lighten(state.own_bias, True)
+    lighten(state.features, False)
+    lighten(state.bias, True)
+    for row in range(len(state.pooled)):
+        state.pooled[row, 1] /= HEAVY
     for m in range(EXPERTS):
         state.stack[H, m] /= HEAVY
 

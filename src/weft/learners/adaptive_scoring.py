@@ -10,10 +10,14 @@ from weft.bundle import opened
 from weft.geometry.harmless import mixture
 from weft.geometry.newton import seat_row, seated_score
 from weft.geometry.parts import (
+    OTHER,
     PART_WIDTH,
+    POOLED_WIDTH,
     ask,
     copy_bias,
     copy_rows,
+    is_far,
+    pooled_score,
     row_ahead,
     scored,
     starts_in_rest,
@@ -41,7 +45,7 @@ from weft.pairs import (
 SMAX, QMAX = 8.0, 14.0
 """Scores are clipped where they enter the stack, log-odds where they become probabilities."""
 
-AHEAD = 2
+AHEAD = 1
 """How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
 
 
@@ -55,6 +59,7 @@ class Space(NamedTuple):
     shared_bets: Floats
     own_rest: Floats  # copies of the last rows, which do not fill a vector, and of the bias
     shared_rest: Floats
+    pooled_rest: Floats
     x: Floats  # the row at its seats, and the matrix times that
     px: Floats
     e: Floats  # scores of the experts
@@ -92,6 +97,7 @@ def space_for(state: Parts, batch: Batch) -> Space:
         floats[2],
         np.zeros((WIDTH, PART_WIDTH)),
         np.zeros((WIDTH, PART_WIDTH)),
+        np.zeros((WIDTH, POOLED_WIDTH)),
         seats[0],
         seats[1],
         small[0],
@@ -111,9 +117,11 @@ def sigma(q: float) -> float:
 
 
 @inner
-def _ask_shared(state: Parts, k: int, indices: Ints, begin: int, count: int) -> None:
+def _ask_shared(state: Parts, k: int, indices: Ints, begin: int, count: int, auto: bool) -> None:
     """Ask memory for features, and for the keys of their pairs with task k if these are hashed."""
     ask(state.features, PART_WIDTH, 0, indices, begin, count)
+    if auto:
+        ask(state.pooled, POOLED_WIDTH, 0, indices, begin, count)
     if state.pairs.layout[HASHED]:
         keys, table = state.pairs.keys, state.pairs.table
         base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
@@ -153,9 +161,10 @@ def _score(world: Any, i: int, count: int) -> None:
 
     Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
     """
-    _, state, batch, space = opened(world)
-    found, slots, z, own_bets, shared_bets, own_rest, shared_rest = space[:7]
-    own, features, e, k, indices = state.own, state.features, space.e, batch.task[i], batch.indices
+    hyper, state, batch, space = opened(world)
+    found, slots, z, own_bets, shared_bets, own_rest, shared_rest, pooled_rest = space[:8]
+    own, features, pooled, auto = state.own, state.features, state.pooled, hyper.auto
+    e, k, indices = space.e, batch.task[i], batch.indices
     then, then_end, then_task = row_ahead(state.own, state.features, batch, i, AHEAD)
     coming, coming_end, next_task = row_ahead(state.own, state.features, batch, i, space.ahead[0])
     known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
@@ -164,38 +173,50 @@ def _score(world: Any, i: int, count: int) -> None:
         z[n] = 0.0
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     last, usual = four_at(z, np.uint64(whole)), begin == end or batch.indices[end - 1] < known
-    sums = (none, none, none)
+    sums, others = (none, none), none
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = scored(features, starts_of(found, n), value, a, shared_bets, n, sums)
+            sums, _ = scored(features, starts_of(found, n, PART_WIDTH), value, a, shared_bets, n, sums)
         else:
             copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums = scored(shared_rest, starts_in_rest(), value, a, shared_bets, n, sums)
-        if then + WIDTH <= then_end:
-            _ask_shared(state, then_task, indices, then, WIDTH)
-            then += WIDTH
-    _ask_shared(state, then_task, indices, then, then_end - then)
+            sums, _ = scored(shared_rest, starts_in_rest(PART_WIDTH), value, a, shared_bets, n, sums)
+        if auto and usual:
+            others += pooled_score(pooled, starts_of(found, n, POOLED_WIDTH), value)
+        elif auto:
+            copy_rows(pooled, known, found, found, n, n + WIDTH, pooled_rest)
+            others += pooled_score(pooled_rest, starts_in_rest(POOLED_WIDTH), value)
+        if then + 2 <= then_end:
+            _ask_shared(state, then_task, indices, then, 2, auto)
+            then += 2
     copy_rows(features, known, found, found, whole, count, shared_rest)
-    copy_bias(state.bias, 0, count - whole, shared_rest)
-    sums = scored(shared_rest, starts_in_rest(), last, a, shared_bets, whole, sums)
-    e[3] = added_up(sums[2])
-    sums = (sums[0], sums[1], none)
+    copy_bias(state.bias, 0, 0, count - whole, shared_rest)
+    sums, _ = scored(shared_rest, starts_in_rest(PART_WIDTH), last, a, shared_bets, whole, sums)
+    if auto:
+        copy_rows(pooled, known, found, found, whole, count, pooled_rest)
+        copy_bias(state.bias, 0, OTHER, count - whole, pooled_rest)
+        others += pooled_score(pooled_rest, starts_in_rest(POOLED_WIDTH), last)
+    e[3], others = added_up(others), none
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums = scored(own, starts_of_pairs(slots, n), value, a, own_bets, n, sums)
+            sums, other = scored(own, starts_of_pairs(slots, n), value, a, own_bets, n, sums)
         else:
             copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums = scored(own_rest, starts_in_rest(), value, a, own_bets, n, sums)
+            sums, other = scored(own_rest, starts_in_rest(PART_WIDTH), value, a, own_bets, n, sums)
+        others += other * value
+        if then + 2 <= then_end:
+            _ask_shared(state, then_task, indices, then, 2, auto)
+            then += 2
         if coming + WIDTH <= coming_end:
             ask_own(state, next_task, indices, coming, WIDTH)
             coming += WIDTH
+    _ask_shared(state, then_task, indices, then, then_end - then, auto)
     ask_own(state, next_task, indices, coming, coming_end - coming)
     copy_rows(own, known, slots, found, whole, count, own_rest)
-    copy_bias(state.own_bias, k, count - whole, own_rest)
-    sums = scored(own_rest, starts_in_rest(), last, a, own_bets, whole, sums)
-    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(sums[2]), 0.0
+    copy_bias(state.own_bias, k, 0, count - whole, own_rest)
+    sums, other = scored(own_rest, starts_in_rest(PART_WIDTH), last, a, own_bets, whole, sums)
+    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(others + other * last), 0.0
 
 
 @lean
@@ -205,10 +226,10 @@ def view(world: Any, i: int) -> tuple[int, float, float]:
     found, z, e, c = space.found, space.z, space.e, space.c
     stack = state.stack
     k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    then, then_end, _ = row_ahead(state.own, state.features, batch, i, AHEAD)
     count = scale_row(
         state.totals,
-        state.statistics,
+        state.features,
+        state.sums,
         state.dense,
         state.n_dense[0],
         batch.indices,
@@ -218,8 +239,7 @@ def view(world: Any, i: int) -> tuple[int, float, float]:
         found,
         z,
         space.own_bets,
-        then,
-        then_end,
+        is_far(state.own, state.features),
     )
     _find(world, k, count)
     _score(world, i, count)

@@ -8,7 +8,7 @@ import numpy as np
 from weft.batch import Batch, Floats, Ints
 from weft.geometry.harmless import LOSS
 from weft.geometry.newton import SEATS, SPREAD
-from weft.geometry.parts import PART_WIDTH
+from weft.geometry.parts import PART_WIDTH, POOLED_WIDTH
 from weft.geometry.row_scaling import CNT, EVENTS, HALF, NONZEROS
 from weft.pairs import Pairs, dense
 from weft.state import Array, Plan
@@ -24,9 +24,6 @@ V, H = 0, 1
 expert. One that a learner does not have predicts 0, and keeps its weight."""
 EXPERTS = 5
 
-STATISTICS_WIDTH = 4
-"""Columns in memory."""
-
 
 class Hyper(NamedTuple):
     auto: bool
@@ -40,7 +37,7 @@ class Hyper(NamedTuple):
 class Parts(NamedTuple):
     """Own parts of (task, feature) pairs and of every task's bias, shared parts of features and of the bias.
 
-    `statistics` of features are those of `row_scaling`.
+    Rows of features end with numbers of `row_scaling`, which has `sums` as well; `pooled` is the expert of that name.
     """
 
     pairs: Pairs
@@ -48,7 +45,8 @@ class Parts(NamedTuple):
     own_bias: Floats
     features: Floats
     bias: Floats
-    statistics: Floats
+    pooled: Floats
+    sums: Floats
     dense: Ints
     place: Ints
     n_dense: Ints
@@ -82,9 +80,10 @@ def plan(auto: bool, second: bool) -> Plan:
         axes={
             "own": ("pair", width),
             "own_bias": ("task", width),
-            "features": ("feature", width),
+            "features": ("feature", PART_WIDTH),
             "bias": (1, width),
-            "statistics": ("feature", 3),
+            "pooled": ("feature" if auto else 0, POOLED_WIDTH),
+            "sums": ("feature",),
             "dense": ("feature",),
             "place": ("feature",),
             "n_dense": (1,),
@@ -100,10 +99,7 @@ def plan(auto: bool, second: bool) -> Plan:
         names={"dense": "feature"},
         counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
         check=_check,
-        padded={
-            **dict.fromkeys(("own", "own_bias", "features", "bias"), PART_WIDTH),
-            "statistics": STATISTICS_WIDTH,
-        },
+        padded=dict.fromkeys(("own", "own_bias", "bias"), PART_WIDTH),
     )
 
 
@@ -114,7 +110,7 @@ def _check(arrays: Mapping[str, Array]) -> None:
     listed[dense[:n]] = np.arange(1, n + 1)
     if not np.array_equal(listed, place) or np.any(dense[n:]):
         raise ValueError("the state's list of dense features does not fit their places")
-    seen, totals = arrays["statistics"][:, CNT], arrays["totals"]
+    seen, totals = arrays["features"][:, CNT], arrays["totals"]
     if not (np.all(seen >= 0.0) and seen.sum() == totals[NONZEROS] and np.all(seen <= totals[EVENTS])):
         raise ValueError("the state's features have not occurred as often as its totals say")
     if np.any(seen[dense[:n]] < HALF * totals[EVENTS]):
@@ -136,7 +132,8 @@ def blank(second: bool) -> Parts:
         own_bias=parts.copy(),
         features=parts.copy(),
         bias=np.zeros((1, PART_WIDTH)),
-        statistics=np.zeros((0, STATISTICS_WIDTH)),
+        pooled=np.zeros((0, POOLED_WIDTH)),
+        sums=np.zeros(0),
         dense=ints,
         place=ints.copy(),
         n_dense=np.zeros(1, np.int64),
