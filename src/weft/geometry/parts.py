@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.geometry.experts import TH, G, R, bet, descended, settled
+from weft.geometry.experts import TH, G, L, R, bet, descended, settled
 from weft.instructions import prefetch
 from weft.jit import core, inner
 from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
@@ -103,28 +103,28 @@ def starts_in_rest(width: int) -> Starts:
 
 
 @core
-def scored(
-    parts: Floats,
-    starts: Starts,
-    z: Four,
-    a: Four,
-    bets: Floats,
-    n: int,
-    sums: tuple[Four, Four],
-) -> tuple[tuple[Four, Four], Four]:
-    """Scores of the gradient and the betting expert with four rows of parts added, and weights of the other one."""
-    (i, j, k, m), half = starts, np.uint64(WIDTH)
-    w, _, th, g = four_columns(parts, i, j, k, m)
-    largest, won, other, _ = four_columns(parts, i + half, j + half, k + half, m + half)
-    b = bet(th, g, largest, won, a)
-    put_four(bets, np.uint64(n), b)
-    return (sums[0] + w * z, sums[1] + b * z), other
+def behind(starts: Starts, columns: int) -> Starts:
+    """Later columns of four rows."""
+    more = np.uint64(columns)
+    return starts[0] + more, starts[1] + more, starts[2] + more, starts[3] + more
 
 
 @core
-def pooled_score(pooled: Floats, starts: Starts, z: Four) -> Four:
-    """Scores of the pooled expert for four features."""
-    return two_columns(pooled, *starts)[0] * z
+def scored(
+    parts: Floats, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
+) -> tuple[Four, Four]:
+    """Scores of the gradient and the betting expert, with four rows of parts added."""
+    w, _, th, g = four_columns(parts, *starts)
+    largest, won = two_columns(parts, *behind(starts, BETTING + L))
+    b = bet(th, g, largest, won, a)
+    put_four(bets, np.uint64(n), b)
+    return sums[0] + w * z, sums[1] + b * z
+
+
+@core
+def other_scored(weights: Floats, starts: Starts, z: Four, total: Four) -> Four:
+    """Score of the own or the pooled expert, with four pairs or features added."""
+    return total + two_columns(weights, *starts)[0] * z
 
 
 class Errors(NamedTuple):
@@ -139,31 +139,22 @@ class Errors(NamedTuple):
 
 
 @core
-def moved(
-    parts: Floats,
-    starts: Starts,
-    z: Four,
-    b: Four,
-    errors: Errors,
-    auto: bool,
-) -> None:
-    """Four rows of parts learn; their last two columns only if they are those of an expert of `auto`."""
-    (i, j, k, m), half = starts, np.uint64(WIDTH)
-    w, squares, th, g = four_columns(parts, i, j, k, m)
-    largest, won, other, others = four_columns(parts, i + half, j + half, k + half, m + half)
+def moved(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
+    """The gradient and the betting expert learn, in four rows of parts."""
+    later = behind(starts, BETTING + L)
+    w, squares, th, g = four_columns(parts, *starts)
+    largest, won = two_columns(parts, *later)
     w, squares = descended(w, squares, errors.by_steps * z, errors.eps, errors.eta)
     th, g, largest, won = settled(th, g, largest, won, errors.by_bets * z, b, errors.a)
-    if auto:
-        other, others = descended(other, others, errors.other * z, errors.eps, errors.eta)
-    put_columns(parts, i, j, k, m, (w, squares, th, g))
-    put_columns(parts, i + half, j + half, k + half, m + half, (largest, won, other, others))
+    put_columns(parts, *starts, (w, squares, th, g))
+    put_two_columns(parts, *later, (largest, won))
 
 
 @core
-def moved_pooled(pooled: Floats, starts: Starts, z: Four, errors: Errors) -> None:
-    """The pooled expert learns from four features."""
-    w, squares = two_columns(pooled, *starts)
-    put_two_columns(pooled, *starts, descended(w, squares, errors.other * z, errors.eps, errors.eta))
+def other_moved(weights: Floats, starts: Starts, z: Four, errors: Errors) -> None:
+    """The own or the pooled expert learns, from four pairs or features."""
+    w, squares = two_columns(weights, *starts)
+    put_two_columns(weights, *starts, descended(w, squares, errors.other * z, errors.eps, errors.eta))
 
 
 @inner

@@ -18,14 +18,13 @@ import math
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.geometry.parts import PART_WIDTH, ask, starts_of
+from weft.geometry.parts import PART_WIDTH, ask, behind, starts_of
 from weft.jit import inner, lean
 from weft.lanes import (
     WIDTH,
     added_up,
     any_reaches,
     four_at,
-    four_columns,
     four_of,
     lane,
     put_four,
@@ -33,6 +32,7 @@ from weft.lanes import (
     signed,
     smaller,
     spread,
+    two_columns,
 )
 
 CNT, S2 = 6, 7
@@ -86,8 +86,8 @@ def scale_row(
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
             if far:
                 ask(sums, 1, 0, indices, e, WIDTH)
-            four, half, (i, j, k, m) = np.uint64(e), np.uint64(WIDTH), starts_of(indices, e, PART_WIDTH)
-            _, _, seen, s2 = four_columns(features, i + half, j + half, k + half, m + half)
+            four = np.uint64(e)
+            seen, s2 = two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
             seen += spread(1.0)
             if not any_reaches(seen, spread(least)):  # none is dense
                 x = four_at(values, four)

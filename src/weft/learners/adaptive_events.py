@@ -16,9 +16,10 @@ from weft.geometry.parts import (
     PART_WIDTH,
     POOLED_WIDTH,
     Errors,
+    behind,
     lighten,
     moved,
-    moved_pooled,
+    other_moved,
     paste_rows,
     row_ahead,
     starts_in_rest,
@@ -97,18 +98,24 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
     for n in range(0, whole, WIDTH):
         at = np.uint64(n)
         value = four_at(z, at)
-        moved(own, starts_of(slots, n, PART_WIDTH), value, four_at(own_bets, at), apart, auto)
-        moved(features, starts_of(found, n, PART_WIDTH), value, four_at(shared_bets, at), shared, False)
+        starts = starts_of(slots, n, PART_WIDTH)
+        moved(own, starts, value, four_at(own_bets, at), apart)
+        moved(features, starts_of(found, n, PART_WIDTH), value, four_at(shared_bets, at), shared)
         if auto:
-            moved_pooled(pooled, starts_of(found, n, POOLED_WIDTH), value, shared)
+            other_moved(own, behind(starts, OTHER), value, apart)
+            other_moved(pooled, starts_of(found, n, POOLED_WIDTH), value, shared)
         if coming + WIDTH <= coming_end:
             ask_own(state, next_task, batch.indices, coming, WIDTH)
             coming += WIDTH
     ask_own(state, next_task, batch.indices, coming, coming_end - coming)
     at = np.uint64(whole)
     value = four_at(z, at)
-    moved(own_rest, starts_in_rest(PART_WIDTH), value, four_at(own_bets, at), apart, auto)
-    moved(shared_rest, starts_in_rest(PART_WIDTH), value, four_at(shared_bets, at), shared, False)
+    rest = starts_in_rest(PART_WIDTH)
+    moved(own_rest, rest, value, four_at(own_bets, at), apart)
+    moved(shared_rest, rest, value, four_at(shared_bets, at), shared)
+    if auto:
+        other_moved(own_rest, behind(rest, OTHER), value, apart)
+        other_moved(pooled_rest, starts_in_rest(POOLED_WIDTH), value, shared)
     paste_rows(own, PART_WIDTH, slots, whole, count, own_rest)
     paste_rows(features, OTHER, found, whole, count, shared_rest)
     for c in range(PART_WIDTH):
@@ -116,7 +123,6 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
     for c in range(OTHER):
         bias[0, c] = shared_rest[count - whole, c]
     if auto:
-        moved_pooled(pooled_rest, starts_in_rest(POOLED_WIDTH), value, shared)
         paste_rows(pooled, POOLED_WIDTH, found, whole, count, pooled_rest)
         for c in range(POOLED_WIDTH):
             bias[0, OTHER + c] = pooled_rest[count - whole, c]

@@ -14,10 +14,11 @@ from weft.geometry.parts import (
     PART_WIDTH,
     POOLED_WIDTH,
     ask,
+    behind,
     copy_bias,
     copy_rows,
     is_far,
-    pooled_score,
+    other_scored,
     row_ahead,
     scored,
     starts_in_rest,
@@ -173,38 +174,41 @@ def _score(world: Any, i: int, count: int) -> None:
         z[n] = 0.0
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     last, usual = four_at(z, np.uint64(whole)), begin == end or batch.indices[end - 1] < known
-    sums, others = (none, none), none
+    sums, others, rest = (none, none), none, starts_in_rest(PART_WIDTH)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums, _ = scored(features, starts_of(found, n, PART_WIDTH), value, a, shared_bets, n, sums)
+            sums = scored(features, starts_of(found, n, PART_WIDTH), value, a, shared_bets, n, sums)
         else:
             copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums, _ = scored(shared_rest, starts_in_rest(PART_WIDTH), value, a, shared_bets, n, sums)
+            sums = scored(shared_rest, rest, value, a, shared_bets, n, sums)
         if auto and usual:
-            others += pooled_score(pooled, starts_of(found, n, POOLED_WIDTH), value)
+            others = other_scored(pooled, starts_of(found, n, POOLED_WIDTH), value, others)
         elif auto:
             copy_rows(pooled, known, found, found, n, n + WIDTH, pooled_rest)
-            others += pooled_score(pooled_rest, starts_in_rest(POOLED_WIDTH), value)
+            others = other_scored(pooled_rest, starts_in_rest(POOLED_WIDTH), value, others)
         if then + 2 <= then_end:
             _ask_shared(state, then_task, indices, then, 2, auto)
             then += 2
     copy_rows(features, known, found, found, whole, count, shared_rest)
     copy_bias(state.bias, 0, 0, count - whole, shared_rest)
-    sums, _ = scored(shared_rest, starts_in_rest(PART_WIDTH), last, a, shared_bets, whole, sums)
+    sums = scored(shared_rest, rest, last, a, shared_bets, whole, sums)
     if auto:
         copy_rows(pooled, known, found, found, whole, count, pooled_rest)
         copy_bias(state.bias, 0, OTHER, count - whole, pooled_rest)
-        others += pooled_score(pooled_rest, starts_in_rest(POOLED_WIDTH), last)
+        others = other_scored(pooled_rest, starts_in_rest(POOLED_WIDTH), last, others)
     e[3], others = added_up(others), none
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         if usual:
-            sums, other = scored(own, starts_of_pairs(slots, n), value, a, own_bets, n, sums)
+            starts = starts_of_pairs(slots, n)
+            sums = scored(own, starts, value, a, own_bets, n, sums)
+            if auto:
+                others = other_scored(own, behind(starts, OTHER), value, others)
         else:
             copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums, other = scored(own_rest, starts_in_rest(PART_WIDTH), value, a, own_bets, n, sums)
-        others += other * value
+            sums = scored(own_rest, rest, value, a, own_bets, n, sums)
+            others = other_scored(own_rest, behind(rest, OTHER), value, others)
         if then + 2 <= then_end:
             _ask_shared(state, then_task, indices, then, 2, auto)
             then += 2
@@ -215,8 +219,9 @@ def _score(world: Any, i: int, count: int) -> None:
     ask_own(state, next_task, indices, coming, coming_end - coming)
     copy_rows(own, known, slots, found, whole, count, own_rest)
     copy_bias(state.own_bias, k, 0, count - whole, own_rest)
-    sums, other = scored(own_rest, starts_in_rest(PART_WIDTH), last, a, own_bets, whole, sums)
-    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(others + other * last), 0.0
+    sums = scored(own_rest, rest, last, a, own_bets, whole, sums)
+    others = other_scored(own_rest, behind(rest, OTHER), last, others)
+    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(others), 0.0
 
 
 @lean
