@@ -17,8 +17,9 @@ import math
 
 import numpy as np
 
-from weft.batch import Floats, Ints
-from weft.geometry.parts import PART_WIDTH, ask, behind, starts_of
+from weft.batch import Batch, Floats, Ints
+from weft.geometry.parts import PART_WIDTH, behind, starts_of
+from weft.instructions import prefetch
 from weft.jit import inner, lean
 from weft.lanes import (
     WIDTH,
@@ -36,8 +37,8 @@ from weft.lanes import (
 )
 
 CNT, S2 = 6, 7
-"""Columns of a feature's row, behind its parts: number and sum of squares of its non-zero values. Their sum, which only
-dense features need, lies apart."""
+"""Columns of a feature's row, behind its parts: number and sum of squares of its non-zero values. Their sum lies apart,
+and as only dense features need it, it is brought up to date when one asks for it: see `sum_rows`."""
 
 EVENTS, NONZEROS, KNOWN = range(3)
 """Positions in the totals: rows, their non-zeros, and features that have occurred."""
@@ -49,6 +50,8 @@ CONSTANT = 1e-12
 SPARSE = 0.1
 """Rows with less than this part of all features are sparse data."""
 HALF, MOST = 0.5, 0.9
+SOON = 24
+"""How many entries ahead memory is asked for sums."""
 
 
 @inner
@@ -72,20 +75,18 @@ def scale_row(
     found: Ints,
     z: Floats,
     part: Floats,
-    far: bool,
+    summed: bool,
 ) -> int:
     """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
 
     `dense` lists the dense features. Returns how many there are. Features that there is no room for yet, because
     nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. If
-    memory is far, it is asked for the sums that `count_row` will need.
+    a dense feature needs the sums, and they are not up to date (`summed`), returns -1.
     """
     rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
     for e in range(begin, end, WIDTH):
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
-            if far:
-                ask(sums, 1, 0, indices, e, WIDTH)
             four = np.uint64(e)
             seen, s2 = two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
             seen += spread(1.0)
@@ -106,6 +107,8 @@ def scale_row(
             if f < len(features):
                 seen, s1, square = features[f, CNT] + seen, sums[f] + s1, features[f, S2] + square
             if seen >= least:
+                if not summed:
+                    return -1
                 members += 1
                 mean = s1 / rows
                 variance = square / rows - mean * mean
@@ -117,6 +120,8 @@ def scale_row(
                 found[count], z[count] = f, math.copysign(math.sqrt(part[n]), x)
                 count += 1
         q += four_at(part, np.uint64(0))
+    if n_dense > 0 and not summed:
+        return -1
     for at in range(n_dense):
         f = dense[at]
         if features[f, CNT] < least or _is_in(indices, begin, end, f):
@@ -149,10 +154,20 @@ def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
 
 
 @lean
+def sum_rows(sums: Floats, batch: Batch, first: int, last: int) -> None:
+    """Add the rows of examples with labels to the sums of their features, in the order of the examples."""
+    label, row, indptr, indices, values = batch.label, batch.row, batch.indptr, batch.indices, batch.values
+    for i in range(first, last):
+        if not np.isnan(label[i]):
+            for e in range(np.uint64(indptr[row[i]]), np.uint64(indptr[row[i] + 1])):
+                prefetch(sums, np.uint64(indices[min(e + np.uint64(SOON), np.uint64(len(indices) - 1))]))
+                sums[np.uint64(indices[e])] += values[e]
+
+
+@lean
 def count_row(
     totals: Floats,
     features: Floats,
-    sums: Floats,
     dense: Ints,
     place: Ints,
     n_dense: int,
@@ -161,7 +176,7 @@ def count_row(
     begin: int,
     end: int,
 ) -> int:
-    """Count a row that was scaled; returns the number of dense features.
+    """Count a row that was scaled, but for its sums; returns the number of dense features.
 
     `place` says where in the list of dense features each stands, from 1. The list is gone through from the front; the
     last one takes the place of one that leaves, and is looked at next. Then those of the row join in the row's order.
@@ -171,15 +186,13 @@ def count_row(
     totals[NONZEROS] += end - begin
     first, most = 0, 0.0
     for e in range(np.uint64(begin), np.uint64(end)):
-        j, x = np.uint64(indices[e]), values[e]
-        at = j * np.uint64(PART_WIDTH) + np.uint64(WIDTH)
+        at, x = np.uint64(indices[e]) * np.uint64(PART_WIDTH) + np.uint64(WIDTH), values[e]
         half = four_at(features, at)
         seen = lane(half, CNT - WIDTH)
         if seen == 0.0:
             first += 1
         most = max(most, seen)
         put_four(features, at, half + four_of(0.0, 0.0, 1.0, x * x))
-        sums[j] += x
     totals[KNOWN] += first
     d = 0
     while d < n_dense:

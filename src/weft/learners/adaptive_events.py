@@ -29,7 +29,7 @@ from weft.geometry.row_scaling import EVENTS, count_row
 from weft.geometry.target_frame import UMAX, count_label, frame
 from weft.jit import Handle, inner, kernel, lean
 from weft.lanes import WIDTH, four_at, spread
-from weft.learners.adaptive_scoring import Space, World, answer, ask_own, sigma, space_for, view
+from weft.learners.adaptive_scoring import Space, World, answer, ask_own, bring_sums_up_to_date, sigma, space_for, view
 from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, H, Hyper, Parts, V
 from weft.pairs import COUNT, HASHED, SIZE, Pairs, first_slot, has_room, open_row
 
@@ -163,7 +163,6 @@ def _learn_example(world: Any, i: int, count: int, s: float, p: float, trace: Fl
     n_dense[0] = count_row(
         totals,
         state.features,
-        state.sums,
         state.dense,
         state.place,
         n_dense[0],
@@ -245,9 +244,20 @@ def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
 
 @kernel
 def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    rounds, layout = batch.rounds, state.pairs.layout
     space = space_for(state, batch)
+    space.learned[0], space.summed[0] = batch.rounds[start], batch.rounds[start]
     world = packed(World(hyper, state, batch, space))
+    done = _learn_rounds(world, start, scores, trace)
+    bring_sums_up_to_date(world)
+    hold(space)
+    return done
+
+
+@lean
+def _learn_rounds(world: Any, start: int, scores: Floats, trace: Floats) -> int:
+    """Learn round after round; returns the first one that there is no room for."""
+    _, state, batch, space = opened(world)
+    rounds, layout = batch.rounds, state.pairs.layout
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hi - lo > 1:  # all of a round is scored before any of it is learned
@@ -268,7 +278,7 @@ def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, 
                 scores[i] = answer(world, batch.task[i], p)
             if not np.isnan(batch.label[i]):
                 _learn_example(world, i, count, s, p, trace)
-    hold(space)
+            space.learned[0] = i + 1
     return len(rounds) - 1
 
 

@@ -17,7 +17,6 @@ from weft.geometry.parts import (
     behind,
     copy_bias,
     copy_rows,
-    is_far,
     other_scored,
     row_ahead,
     scored,
@@ -25,7 +24,7 @@ from weft.geometry.parts import (
     starts_of,
     starts_of_pairs,
 )
-from weft.geometry.row_scaling import EVENTS, HALF, NONZEROS, scale_row
+from weft.geometry.row_scaling import EVENTS, HALF, NONZEROS, scale_row, sum_rows
 from weft.geometry.target_frame import HI, LO, UHI, ULO, frame
 from weft.instructions import prefetch
 from weft.jit import inner, kernel, lean
@@ -71,6 +70,8 @@ class Space(NamedTuple):
     l: Floats  # likelihoods, or half squares, of these and of the mixture
     errors: Floats  # of the experts
     ahead: Ints  # how many examples ahead `view` asks for pairs: 0 if the example is learned next, which asks then
+    learned: Ints  # up to which example
+    summed: Ints  # and up to which one its rows are in the sums of features
 
 
 class World(NamedTuple):
@@ -109,6 +110,8 @@ def space_for(state: Parts, batch: Batch) -> Space:
         small[5],
         small[6],
         np.ones(1, np.int64),
+        np.full(1, batch.rounds[0]),
+        np.full(1, batch.rounds[0]),
     )
 
 
@@ -225,13 +228,18 @@ def _score(world: Any, i: int, count: int) -> None:
 
 
 @lean
-def view(world: Any, i: int) -> tuple[int, float, float]:
-    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
-    hyper, state, batch, space = opened(world)
-    found, z, e, c = space.found, space.z, space.e, space.c
-    stack = state.stack
-    k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    count = scale_row(
+def bring_sums_up_to_date(world: Any) -> None:
+    """Examples that were learned, and are not in the sums of their features yet, are added."""
+    _, state, batch, space = opened(world)
+    sum_rows(state.sums, batch, space.summed[0], space.learned[0])
+    space.summed[0] = space.learned[0]
+
+
+@lean
+def _scale(world: Any, begin: int, end: int) -> int:
+    """Bring a row to its scale; -1 if that needs sums which are not up to date."""
+    _, state, batch, space = opened(world)
+    return scale_row(
         state.totals,
         state.features,
         state.sums,
@@ -241,11 +249,24 @@ def view(world: Any, i: int) -> tuple[int, float, float]:
         batch.values,
         begin,
         end,
-        found,
-        z,
+        space.found,
+        space.z,
         space.own_bets,
-        is_far(state.own, state.features),
+        space.summed[0] == space.learned[0],
     )
+
+
+@lean
+def view(world: Any, i: int) -> tuple[int, float, float]:
+    """Scale and score example i: the number of its features, the stack's score s, and the prediction p."""
+    hyper, state, batch, space = opened(world)
+    found, z, e, c = space.found, space.z, space.e, space.c
+    stack = state.stack
+    k, begin, end = batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    count = _scale(world, begin, end)
+    if count < 0:
+        bring_sums_up_to_date(world)
+        count = _scale(world, begin, end)
     _find(world, k, count)
     _score(world, i, count)
     if hyper.second:
