@@ -3,8 +3,17 @@
 import pytest
 
 from experiments.robust_cells import made_up
-from weft.experiments.robust_confirming import against_zero, moved, no_single_reading, tried, variant_table
+from weft.experiments.experiment import Figure
+from weft.experiments.robust_confirming import (
+    against_zero,
+    figure_table,
+    fresh_table,
+    moved,
+    no_single_reading,
+    variant_table,
+)
 from weft.experiments.robust_picks import (
+    ALL_WORDS,
     AS_TAKEN,
     FRESH,
     FRESH_BATCH,
@@ -12,15 +21,18 @@ from weft.experiments.robust_picks import (
     MAILS,
     OMTL,
     OMTL_PICKED,
+    OWN_IDF,
     OWN_WORDS,
+    OWN_WORDS_UNSCALED,
     PICKED,
     TRYING,
     VARIANTS,
 )
 from weft.experiments.robust_protocol import TAKEN
 from weft.experiments.robust_readings import again
-from weft.experiments.robust_rows import BATCH, ROMCO, ROWS
+from weft.experiments.robust_rows import BATCH, ROMCO, ROWS, ZERO
 from weft.experiments.robust_tables import EXPERIMENT, cells
+from weft.experiments.robust_tried import searches
 
 LIFT = dict.fromkeys((*ROWS, *(one.row for one in VARIANTS)), 0.05)
 MAIL_CELLS = [cell for cell in cells(False) if cell["set"] == MAILS and cell["what"] not in ("reported", "refits")]
@@ -40,19 +52,27 @@ def of_reading(reading):
 
 @pytest.mark.parametrize("who", list(PICKED))
 def test_picks_are_run_on_fresh_shuffles_beside_what_is_taken(who):
-    pick = PICKED[who]
+    (row,) = {pick.row for pick in PICKED[who]}
+    letters = {pick.reading: dict(pick.letters) for pick in PICKED[who]} | {TAKEN[MAILS]: {}}
+    assert len(letters) == len(PICKED[who]) + 1
     found = {
         (cell["reading"], seed): told["fixed"]
         for cell in MAIL_CELLS
         if cell["what"] == "confirming"
         for told in cell["table"]
-        if told["row"] == pick.row
+        if told["row"] == row
         for seed in cell["shuffles"]
     }
     shuffles = FRESH_BATCH if who in BATCH else FRESH
-    assert set(found) == {(reading, seed) for reading in (pick.reading, TAKEN[MAILS]) for seed in shuffles}
+    assert set(found) == {(reading, seed) for reading in letters for seed in shuffles}
     for (reading, _), fixed in found.items():
-        assert fixed == (ROWS[pick.row].fixed | dict(pick.letters) if reading == pick.reading else ROWS[pick.row].fixed)
+        assert fixed == ROWS[row].fixed | letters[reading]
+
+
+def test_fresh_shuffles_are_used_for_nothing_else():
+    others = [seed for cell in cells(False) if cell["what"] != "confirming" for seed in cell["shuffles"]]
+    assert not {*FRESH, *FRESH_OMTL, *FRESH_BATCH} & set(others)
+    assert not set(FRESH) & {*FRESH_OMTL, *FRESH_BATCH, *range(3000, 3100)}  # where earlier picks were tried
 
 
 def test_variants():
@@ -78,11 +98,11 @@ def test_variants():
 
 
 def picked_alone(who):
-    """Results in which the pick for a row is the only reading with the paper's figures."""
-    pick = PICKED[who]
+    """Results in which the picks for a row are the only readings with the paper's figures."""
+    letters = {pick.reading: dict(pick.letters) for pick in PICKED[who]}
 
     def good(cell):
-        return cell["reading"] == pick.reading and cell["order"] == "rounds"
+        return cell["reading"] in letters and cell["order"] == "rounds"
 
     results = results_with(good)
     for settings, figures in results:
@@ -90,53 +110,134 @@ def picked_alone(who):
             (one,) = figures["rows"]
             printed = made_up({**settings, "what": "reading"}, {})["rows"][0]
             for at, value in enumerate(one["values"]):
-                hit = good(settings) and {one["letter"]: value} == dict(pick.letters)
+                hit = good(settings) and {one["letter"]: value} == letters[settings["reading"]]
                 for measure, miss in (("error", 0.5), ("minus", 0.1)):
                     one[measure] = [*one[measure]]
                     one[measure][at] = printed[measure][0] if hit else [miss] * 4
     return results
 
 
-@pytest.mark.parametrize("who", list(PICKED))
-def test_a_pick_that_holds_on_fresh_shuffles_explains_a_row(who):
-    (found,) = tried(who, picked_alone(who))
-    assert found.instead == ""
-    assert (found.fresh.good, found.fresh.better, found.control.good) == (8, 0, 0)
-    assert found.shuffles == len(FRESH_BATCH if who in BATCH else FRESH)
-    assert found.verdict == "had again"
-    assert f"{who}: had again with '" in moved(who, picked_alone(who))
-
-
-@pytest.mark.parametrize("who", list(PICKED))
-def test_a_pick_that_fails_on_fresh_shuffles_does_not(who):
-    results = [
-        (told, made_up(told, LIFT) if told["what"] == "confirming" else figures) for told, figures in picked_alone(who)
+def failing(results, readings, lift=LIFT):
+    """The same but for fresh shuffles of these readings, where figures are worse."""
+    return [
+        (told, made_up(told, lift) if told["what"] == "confirming" and told["reading"] in readings else figures)
+        for told, figures in results
     ]
-    (found,) = tried(who, results)
-    assert (found.there.good, found.fresh.good) == (8, 0)
-    assert f"{who}: not had again with '" in moved(who, results)
+
+
+@pytest.mark.parametrize("who", list(PICKED))
+def test_picks_that_hold_on_fresh_shuffles_explain_a_row(who):
+    (search,) = searches(who, picked_alone(who))
+    assert search.untried == {}
+    assert {one.reading for one in search.picks} == {pick.reading for pick in PICKED[who]}
+    for one in search.picks:
+        assert one.named
+        fresh, control = one.counts
+        assert (fresh.good, fresh.better, control.good) == (8, 0, 0)
+        assert len(one.fresh) == len(FRESH_BATCH if who in BATCH else FRESH)
+        assert one.verdict == "had again"
+    told = moved(who, picked_alone(who))
+    count = len(PICKED[who])
+    assert told.startswith(f"{who}: had again with {f'{count} of {count} readings,' if count > 1 else ''}")
+    assert "missed" not in told
+
+
+@pytest.mark.parametrize("who", list(PICKED))
+def test_picks_that_fail_on_fresh_shuffles_do_not(who):
+    results = failing(picked_alone(who), [pick.reading for pick in PICKED[who]])
+    (search,) = searches(who, results)
+    assert all((one.there.good, one.counts[0].good) == (8, 0) for one in search.picks)
+    assert search.verdict == "not had again"
+    told = moved(who, results)
+    assert told.startswith(f"{who}: not had again with ")
+    assert told.count("missed: User1 error ") == len(PICKED[who])
+
+
+@pytest.mark.parametrize("who", [who for who in PICKED if len(PICKED[who]) > 1])
+def test_one_pick_of_several_explains_a_row_and_their_number_is_told(who):
+    count = len(PICKED[who])
+    results = failing(picked_alone(who), [pick.reading for pick in PICKED[who][1:]])
+    (search,) = searches(who, results)
+    assert sorted(one.verdict for one in search.picks) == ["had again"] + ["not had again"] * (count - 1)
+    assert f"{who}: had again with 1 of {count} readings, picked among 12 readings on " in moved(who, results)
+    assert f"{who} with 1 of {count}" in fresh_table(results).note
+
+
+def test_a_row_that_comes_back_in_part_says_what_is_missed():
+    who = "ROMCO-LogD"
+    results = picked_alone(who)
+    for settings, figures in results:
+        if settings["what"] == "confirming" and settings["reading"] != TAKEN[MAILS]:
+            for one in figures["rows"]:
+                one["error"] = [[*tasks[:3], tasks[3] + 0.01] for tasks in one["error"]]
+    (search,) = searches(who, results)
+    assert {one.verdict for one in search.picks} == {search.verdict} == {"had again in part"}
+    for one in search.picks:
+        assert f"'{one.name}' 7 of 8 (0 better), 0.1 (there 8 of 8 (0 better), 0.0; missed: User4 error 7.6" in str(one)
+        assert str(one).endswith(" against 6.68)")
+    table = figure_table(results)
+    shown = {row[0]: row[7] for row in table.rows}
+    for one in search.picks:
+        assert abs(shown[f"{who}, {one.name}"].value - 7.68) < 0.05
+    assert shown[f"{who}, as taken"].value > 11.0
+    assert table.columns[7] == "User4 error"
+
+
+def test_picks_are_told_nearest_first():
+    results = picked_alone("ROMCO-LogD")
+    for settings, figures in results:
+        if settings["what"] == "reading" and settings["reading"] in (OWN_WORDS, OWN_WORDS_UNSCALED):
+            figures |= made_up(
+                settings, {"ROMCO-LogD": {OWN_WORDS: -0.02, OWN_WORDS_UNSCALED: -0.01}[settings["reading"]]}
+            )
+    (search,) = searches("ROMCO-LogD", results)
+    assert [one.reading for one in search.picks[2:]] == [OWN_WORDS_UNSCALED, OWN_WORDS]
+    nearest = search.picks[0]
+    assert f"with '{nearest.name}' its error minus that of '{ZERO}' is " in moved("ROMCO-LogD", results)
 
 
 def test_what_is_had_as_taken_too_explains_nothing():
-    (found,) = tried("OMTLLOG", results_with(lambda cell: cell["what"] == "confirming"))
-    assert found.fresh.good == found.control.good == 8
-    assert found.verdict == "not had again"
+    (search,) = searches("OMTLLOG", results_with(lambda cell: cell["what"] == "confirming"))
+    for one in search.picks:
+        assert [count.good for count in one.counts] == [8, 8]
+    assert search.verdict == "not had again"
 
 
-def test_a_search_that_names_another_reading_is_told():
-    other = "all shared columns, unit tf-idf"
-    (found,) = tried("ROMCO-LogD", of_reading(other))
-    assert found.instead == other
-    assert f"the search now names '{other}', which was not tried again" in moved("ROMCO-LogD", of_reading(other))
+def test_readings_that_are_tied_and_were_not_tried_again_are_told():
+    other = "1,458 shared columns, unit log counts without idf"
+    results = results_with(lambda cell: cell["reading"] in (OWN_WORDS, OWN_IDF, other))
+    (search,) = searches("ROMCO-LogD", results)
+    assert set(search.untried) == {OWN_IDF, other}
+    assert [one.reading for one in search.picks if one.named] == [OWN_WORDS]
+    told = moved("ROMCO-LogD", results)
+    assert f"(the search now names '{other}', '{OWN_IDF}', not tried again)" in told
+    assert f"(it does not name '{OWN_WORDS_UNSCALED}', '{ALL_WORDS}', " in told
+    rows = {row[1]: row for row in fresh_table(results).rows if row[0] == "ROMCO-LogD"}
+    assert rows[other][-2:] == ["not tried again", "yes"]
+    assert rows[OWN_WORDS][-2:] == ["had again", "yes"]
+    assert rows[ALL_WORDS][-1] == "no"
+
+
+def test_the_reading_of_the_tables_is_no_pick():
+    results = results_with(lambda cell: cell["reading"] in (OWN_WORDS, TAKEN[MAILS]) and cell["order"] == "rounds")
+    (search,) = searches("ROMCO-LogD", results)
+    assert search.untried == {}
+    assert search.verdict == "not had again"
+
+
+def test_another_order_of_rows_is_named_too():
+    results = results_with(lambda cell: cell["order"] == "one by one")
+    (search,) = searches("ROMCO-LogD", results)
+    assert list(search.untried) == [f"{TAKEN[MAILS]}; one row a round"]
 
 
 def test_variants_of_omtl():
     update, rows = OMTL_PICKED
     spared = {row: lift for row, lift in LIFT.items() if row != update.row}
     results = results_with(lambda cell: cell["reading"] == rows.reading, spared)
-    first, second = tried(OMTL, results)
-    assert (first.name, second.name) == (str(update), str(rows))
-    assert first.instead == second.instead == ""
+    first, second = searches(OMTL, results)
+    assert [[one.name for one in search.picks] for search in (first, second)] == [[str(update)], [str(rows)]]
+    assert first.untried == second.untried == {}
     assert [one.verdict for one in (first, second)] == ["had again"] * 2
     updates = [one for one in VARIANTS if one != AS_TAKEN and not one.elsewhere]
     assert f"among {len(updates)} other updates and orders on shuffles 4000 to 4009" in str(first)
@@ -152,9 +253,12 @@ def test_variants_of_omtl():
 
 def test_all_rows_are_told_in_the_report():
     report = EXPERIMENT.report(of_reading(OWN_WORDS))
-    (table,) = [table for table in report.tables if "on fresh shuffles" in table.title]
-    assert [row[0] for row in table.rows] == [*PICKED, OMTL, OMTL]
-    assert "No single reading" not in table.note
+    counts, figures = [table for table in report.tables if "on fresh shuffles" in table.title]
+    told = [row[0] for row in counts.rows if row[-2] != "not tried again"]
+    assert told == [*(who for who in PICKED for _ in PICKED[who]), OMTL, OMTL]
+    assert len(figures.rows) == len(told) + len(PICKED) + 1
+    assert all(isinstance(cell, Figure) for row in figures.rows for cell in row[1:9])
+    assert "No single reading" not in counts.note
 
 
 # --- counts ---
@@ -189,9 +293,16 @@ def test_no_single_reading():
 
 @pytest.mark.parametrize("who", ROMCO)
 def test_against_zero_needs_the_same_shuffles(who):
-    results = of_reading(PICKED[who].reading)
-    assert against_zero(who, results).pairs == len(FRESH)
-    assert against_zero(who, []) is None
+    results = of_reading(OWN_WORDS)
+    (search,) = searches(who, results)
+    for one in search.picks:
+        assert against_zero(one, results).pairs == len(FRESH)
+        assert against_zero(one, []) is None
+        assert against_zero(one._replace(fresh={}), results) is None
+    gaps = [row[-1] for row in figure_table(results).rows if row[0].startswith(f"{who}, ")]
+    assert gaps[0] is None
+    assert len(gaps) == 1 + len(PICKED[who])
+    assert all("over 10 pairs" in gap for gap in gaps[1:])
 
 
 @pytest.mark.parametrize(
