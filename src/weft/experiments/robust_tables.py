@@ -139,10 +139,10 @@ def _confirming() -> list[Settings]:
         if who in ROMCO:
             rows = [rows[0]._replace(grid=_SMALL, beside={})]
             rows.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
-        for _, at, more in (*picks, Pick(picks[0].row, TAKEN[MAILS])):
-            told = [row._replace(fixed={**row.fixed, **more}) for row in rows]
-            parts = [[seed] for seed in FRESH_BATCH] if who in BATCH else [list(FRESH)]
-            found += [_cell("confirming", MAILS, told, part) | {"reading": at} for part in parts]
+        for pick in (*picks, Pick(picks[0].row, TAKEN[MAILS])):
+            told = [row._replace(fixed={**row.fixed, **pick.letters}) for row in rows]
+            parts = [[seed] for seed in FRESH_BATCH] if who in BATCH else [list(FRESH), *map(list, pick.earlier)]
+            found += [_cell("confirming", MAILS, told, part) | {"reading": pick.reading} for part in parts]
     return found + _of_variants("confirming", (AS_TAKEN, *OMTL_PICKED), list(FRESH_OMTL))
 
 

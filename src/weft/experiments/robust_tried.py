@@ -68,7 +68,7 @@ def missed(row: str, tasks: Tasks) -> list[str]:
 
 
 class Tried(NamedTuple):
-    """A pick and its figures: where it was picked, on fresh shuffles, and as taken there."""
+    """A pick and its figures: where it was picked, on fresh shuffles, as taken there, and in earlier tries."""
 
     name: str
     named: bool
@@ -79,6 +79,7 @@ class Tried(NamedTuple):
     reading: str
     fresh: Tasks
     control: Tasks
+    earlier: Tasks
 
     @property
     def counts(self) -> tuple[Again | None, Again | None]:
@@ -86,20 +87,40 @@ class Tried(NamedTuple):
         return _count(self.row, self.fresh), _count(self.row, self.control)
 
     @property
+    def whole(self) -> Again | None:
+        """On fresh shuffles and those of earlier tries together."""
+        return _count(self.row, self.earlier | self.fresh)
+
+    def on(self, shuffles: range) -> Again | None:
+        """On those of an earlier try."""
+        return _count(self.row, {seed: tasks for seed, tasks in self.earlier.items() if seed in shuffles})
+
+    @property
     def verdict(self) -> str:
-        """Whether the pick brings back what is missed."""
-        fresh, control = self.counts
-        if fresh is None or control is None:
+        """Whether the pick brings back what is missed; not if earlier tries, counted in, say otherwise."""
+        (fresh, control), whole = self.counts, self.whole
+        if fresh is None or control is None or whole is None:
             return "not tried again yet"
         if fresh.good <= control.good:
             return "not had again"
-        return "had again" if fresh.good == fresh.of else "had again in part"
+        return "had again" if fresh.good == whole.good == fresh.of else "had again in part"
 
-    def __str__(self) -> str:
-        count = self.counts[0]
-        lacks = missed(self.row, self.fresh)
-        told = f"'{self.name}' {'not run yet' if count is None else count} (there {self.there}"
-        return f"{told}; missed: {', '.join(lacks)})" if lacks else f"{told})"
+    @property
+    def outcome(self) -> str:
+        """The count on fresh shuffles, what is missed there, and what is missed if earlier tries are counted in."""
+        fresh, whole = self.counts[0], self.whole
+        if fresh is None or whole is None:
+            return "not run yet"
+        told = f"{fresh}{_lacking(self.row, self.fresh)}"
+        if whole.good < whole.of and self.earlier:
+            together = self.earlier | self.fresh
+            told += f", but with those of earlier tries, {len(together)} in all, {whole}{_lacking(self.row, together)}"
+        return told
+
+
+def _lacking(row: str, tasks: Tasks) -> str:
+    lacks = missed(row, tasks)
+    return f" (missed: {', '.join(lacks)})" if lacks else ""
 
 
 class Search(NamedTuple):
@@ -116,17 +137,20 @@ class Search(NamedTuple):
         return min((one.verdict for one in self.picks), key=VERDICTS.index)
 
     def __str__(self) -> str:
+        first, alone = self.picks[0], len(self.picks) == 1
         like = sum(one.verdict == self.verdict for one in self.picks)
-        several = f"{like} of {len(self.picks)} {self.kind}" if len(self.picks) > 1 else f"'{self.picks[0].name}'"
-        told = f"{self.verdict} with {several}, picked among {self.among} for fitting the published figures"
+        told = f"{self.verdict} with " + (f"'{first.name}'" if alone else f"{like} of {len(self.picks)} {self.kind}")
+        told += f", picked among {self.among} for fitting the published figures"
+        told += f" (there {first.there})" if alone else ""
         if self.untried:
             told += f" (the search now names {_quoted(self.untried)}, not tried again)"
         if old := [one.name for one in self.picks if not one.named]:
             told += f" (it does not name {_quoted(old)} any more)"
-        shuffles = max(len(one.fresh) for one in self.picks)
-        told += f": on {shuffles} fresh shuffles {', '.join(map(str, self.picks))}"
-        control = self.picks[0].counts[1]
-        return told if control is None else f"{told}, and as taken {control}"
+        shuffles, control = max(len(one.fresh) for one in self.picks), first.counts[1]
+        if not shuffles or control is None:
+            return told
+        outcomes = first.outcome if alone else "; ".join(f"'{one.name}' {one.outcome}" for one in self.picks)
+        return f"{told}: on {shuffles} fresh shuffles {outcomes}{',' if alone else ';'} and as taken {control}"
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -143,11 +167,13 @@ def searches(who: str, results: Results) -> list[Search]:
     known = _regularised(who, results) if batch else _read(who, results)
     names = [_nearest(known)] if batch and known else _tied(known)
     fresh, picks = gathered("confirming", results), []
-    for row, reading, letters in PICKED[who]:
+    for row, reading, letters, tries in PICKED[who]:
         name = "; ".join(regularised(reading, *pair) for pair in letters.items()) or reading
         if name in known:
             ours, control = (fresh.get((row, at, "rounds"), {}) for at in (reading, TAKEN[MAILS]))
-            picks.append(Tried(name, name in names, known[name], row, reading, ours, control))
+            earlier = {seed: tasks for seed, tasks in ours.items() if any(seed in one for one in tries)}
+            new = {seed: tasks for seed, tasks in ours.items() if seed not in earlier}
+            picks.append(Tried(name, name in names, known[name], row, reading, new, control, earlier))
     if not picks:
         return []
     kind = "regularisers and readings" if batch else "readings"
@@ -165,7 +191,7 @@ def _variants(pick: Variant, results: Results) -> Search | None:
     ours, control = (fresh.get((one.row, one.reading, one.order), {}) for one in (pick, AS_TAKEN))
     kind = "readings of the rows" if pick.elsewhere else "updates and orders"
     among = f"{len(known)} other {kind} on {_shuffles('variants', results)}"
-    tried = Tried(str(pick), str(pick) == named, known[pick], OMTL, pick.reading, ours, control)
+    tried = Tried(str(pick), str(pick) == named, known[pick], OMTL, pick.reading, ours, control, {})
     return _search(kind, among, [tried], {str(one): known[one] for one in known if str(one) == named})
 
 
