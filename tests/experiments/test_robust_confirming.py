@@ -3,140 +3,25 @@
 import pytest
 
 from experiments.robust_cells import made_up
-from weft.experiments.robust_confirming import against_zero, moved, no_single_reading, tried, variant_table
-from weft.experiments.robust_picks import (
-    AS_TAKEN,
-    FRESH,
-    FRESH_BATCH,
-    FRESH_OMTL,
-    MAILS,
-    OMTL,
-    OMTL_PICKED,
-    OWN_WORDS,
-    PICKED,
-    TRYING,
-    VARIANTS,
-)
-from weft.experiments.robust_protocol import TAKEN
+from experiments.robust_results import LIFT, MAIL_CELLS, of_reading, results_with
+from weft.experiments.experiment import Figure
+from weft.experiments.robust_confirming import against_zero, figure_table, moved, no_single_reading, variant_table
+from weft.experiments.robust_picks import AS_TAKEN, FRESH, OMTL, OMTL_PICKED, OWN_WORDS, PICKED, VARIANTS
 from weft.experiments.robust_readings import again
-from weft.experiments.robust_rows import BATCH, ROMCO, ROWS
-from weft.experiments.robust_tables import EXPERIMENT, cells
+from weft.experiments.robust_rows import ROMCO, ROWS
+from weft.experiments.robust_tables import EXPERIMENT
+from weft.experiments.robust_tried import searches
 
-LIFT = dict.fromkeys((*ROWS, *(one.row for one in VARIANTS)), 0.05)
-MAIL_CELLS = [cell for cell in cells(False) if cell["set"] == MAILS and cell["what"] not in ("reported", "refits")]
-
-
-def results_with(good, other=None):
-    """Cells of mails that have the paper's figures where `good` says so, and are worse by 5 points elsewhere."""
-    return [(cell, made_up(cell, {} if good(cell) else other or LIFT)) for cell in MAIL_CELLS]
-
-
-def of_reading(reading):
-    return results_with(lambda cell: cell["reading"] == reading and cell["what"] != "regularisers")
-
-
-# --- cells ---
-
-
-@pytest.mark.parametrize("who", list(PICKED))
-def test_picks_are_run_on_fresh_shuffles_beside_what_is_taken(who):
-    pick = PICKED[who]
-    found = {
-        (cell["reading"], seed): told["fixed"]
-        for cell in MAIL_CELLS
-        if cell["what"] == "confirming"
-        for told in cell["table"]
-        if told["row"] == pick.row
-        for seed in cell["shuffles"]
-    }
-    shuffles = FRESH_BATCH if who in BATCH else FRESH
-    assert set(found) == {(reading, seed) for reading in (pick.reading, TAKEN[MAILS]) for seed in shuffles}
-    for (reading, _), fixed in found.items():
-        assert fixed == (ROWS[pick.row].fixed | dict(pick.letters) if reading == pick.reading else ROWS[pick.row].fixed)
-
-
-def test_variants():
-    assert len(set(map(str, VARIANTS))) == len(VARIANTS)
-    assert AS_TAKEN in VARIANTS
-    assert set(OMTL_PICKED) <= set(VARIANTS) - {AS_TAKEN}
-    assert [one.elsewhere for one in OMTL_PICKED] == [False, True]
-    for what, wanted, shuffles in (
-        ("variants", VARIANTS, TRYING),
-        ("confirming", (AS_TAKEN, *OMTL_PICKED), FRESH_OMTL),
-    ):
-        found = [
-            (told["learner"], told["fixed"]["norm"], told["fixed"]["C"], cell["reading"], cell["order"])
-            for cell in MAIL_CELLS
-            if cell["what"] == what and cell["shuffles"] == list(shuffles)
-            for told in cell["table"]
-            if "norm" in told["fixed"]
-        ]
-        assert sorted(found) == sorted(map(tuple, wanted))
-
-
-# --- a search, and what it names ---
-
-
-def picked_alone(who):
-    """Results in which the pick for a row is the only reading with the paper's figures."""
-    pick = PICKED[who]
-
-    def good(cell):
-        return cell["reading"] == pick.reading and cell["order"] == "rounds"
-
-    results = results_with(good)
-    for settings, figures in results:
-        if settings["what"] == "regularisers":
-            (one,) = figures["rows"]
-            printed = made_up({**settings, "what": "reading"}, {})["rows"][0]
-            for at, value in enumerate(one["values"]):
-                hit = good(settings) and {one["letter"]: value} == dict(pick.letters)
-                for measure, miss in (("error", 0.5), ("minus", 0.1)):
-                    one[measure] = [*one[measure]]
-                    one[measure][at] = printed[measure][0] if hit else [miss] * 4
-    return results
-
-
-@pytest.mark.parametrize("who", list(PICKED))
-def test_a_pick_that_holds_on_fresh_shuffles_explains_a_row(who):
-    (found,) = tried(who, picked_alone(who))
-    assert found.instead == ""
-    assert (found.fresh.good, found.fresh.better, found.control.good) == (8, 0, 0)
-    assert found.shuffles == len(FRESH_BATCH if who in BATCH else FRESH)
-    assert found.verdict == "had again"
-    assert f"{who}: had again with '" in moved(who, picked_alone(who))
-
-
-@pytest.mark.parametrize("who", list(PICKED))
-def test_a_pick_that_fails_on_fresh_shuffles_does_not(who):
-    results = [
-        (told, made_up(told, LIFT) if told["what"] == "confirming" else figures) for told, figures in picked_alone(who)
-    ]
-    (found,) = tried(who, results)
-    assert (found.there.good, found.fresh.good) == (8, 0)
-    assert f"{who}: not had again with '" in moved(who, results)
-
-
-def test_what_is_had_as_taken_too_explains_nothing():
-    (found,) = tried("OMTLLOG", results_with(lambda cell: cell["what"] == "confirming"))
-    assert found.fresh.good == found.control.good == 8
-    assert found.verdict == "not had again"
-
-
-def test_a_search_that_names_another_reading_is_told():
-    other = "all shared columns, unit tf-idf"
-    (found,) = tried("ROMCO-LogD", of_reading(other))
-    assert found.instead == other
-    assert f"the search now names '{other}', which was not tried again" in moved("ROMCO-LogD", of_reading(other))
+# --- words and tables ---
 
 
 def test_variants_of_omtl():
     update, rows = OMTL_PICKED
     spared = {row: lift for row, lift in LIFT.items() if row != update.row}
     results = results_with(lambda cell: cell["reading"] == rows.reading, spared)
-    first, second = tried(OMTL, results)
-    assert (first.name, second.name) == (str(update), str(rows))
-    assert first.instead == second.instead == ""
+    first, second = searches(OMTL, results)
+    assert [[one.name for one in search.picks] for search in (first, second)] == [[str(update)], [str(rows)]]
+    assert first.untried == second.untried == {}
     assert [one.verdict for one in (first, second)] == ["had again"] * 2
     updates = [one for one in VARIANTS if one != AS_TAKEN and not one.elsewhere]
     assert f"among {len(updates)} other updates and orders on shuffles 4000 to 4009" in str(first)
@@ -152,9 +37,12 @@ def test_variants_of_omtl():
 
 def test_all_rows_are_told_in_the_report():
     report = EXPERIMENT.report(of_reading(OWN_WORDS))
-    (table,) = [table for table in report.tables if "on fresh shuffles" in table.title]
-    assert [row[0] for row in table.rows] == [*PICKED, OMTL, OMTL]
-    assert "No single reading" not in table.note
+    counts, figures = [table for table in report.tables if "on fresh shuffles" in table.title]
+    told = [row[0] for row in counts.rows if row[-2] != "not tried again"]
+    assert told == [*(who for who in PICKED for _ in PICKED[who]), OMTL, OMTL]
+    assert len(figures.rows) == len(told) + len(PICKED) + 1
+    assert all(isinstance(cell, Figure) for row in figures.rows for cell in row[1:9])
+    assert "No single reading" not in counts.note
 
 
 # --- counts ---
@@ -189,9 +77,16 @@ def test_no_single_reading():
 
 @pytest.mark.parametrize("who", ROMCO)
 def test_against_zero_needs_the_same_shuffles(who):
-    results = of_reading(PICKED[who].reading)
-    assert against_zero(who, results).pairs == len(FRESH)
-    assert against_zero(who, []) is None
+    results = of_reading(OWN_WORDS)
+    (search,) = searches(who, results)
+    for one in search.picks:
+        assert against_zero(one, results).pairs == len(FRESH)
+        assert against_zero(one, []) is None
+        assert against_zero(one._replace(fresh={}), results) is None
+    gaps = [row[-1] for row in figure_table(results).rows if row[0].startswith(f"{who}, ")]
+    assert gaps[0] == ""
+    assert len(gaps) == 1 + len(PICKED[who])
+    assert all("over 10 pairs" in gap for gap in gaps[1:])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from experiments.quick import quick_results
 from experiments.robust_cells import TASKS, made_up
 from weft.experiments import robust_protocol
 from weft.experiments.experiment import Figure
-from weft.experiments.robust_picks import FRESH_OMTL, TRYING
+from weft.experiments.robust_picks import EARLIER, FRESH, FRESH_OMTL, TRYING
 from weft.experiments.robust_protocol import READINGS, SETS, STAND_INS, TAKEN, curve_of, measures, passed, shuffle
 from weft.experiments.robust_published import (
     TABLE2,
@@ -73,8 +73,8 @@ def test_what_is_reported_was_not_chosen_on():
             for told in cell["table"] for seed in cell["shuffles"]}  # fmt: skip
     assert seen == {(name, row, seed) for name in SETS for row in ROWS for seed in REPORTED}
     others = {seed for cell in everything if cell["what"] != "reported" for seed in cell["shuffles"]}
-    assert others == {CHOOSING, *COMPARING, *FRESH_OMTL, *TRYING}
-    assert len(others) == 1 + len(COMPARING) + len(FRESH_OMTL) + len(TRYING)
+    assert others == {CHOOSING, *COMPARING, *EARLIER[0], *FRESH, *FRESH_OMTL, *TRYING}
+    assert len(others) == 1 + len(COMPARING) + len(EARLIER[0]) + len(FRESH) + len(FRESH_OMTL) + len(TRYING)
     assert not others & set(REPORTED)
 
 
@@ -222,7 +222,7 @@ def test_report_of_the_published_figures():
         "it is not confirmed"
         in claim_of(report, "Films: both ROMCO outperform the seven other online learners in error").why
     )
-    assert len(report.tables) == 14
+    assert len(report.tables) == 15
     assert [len(picture.lines) for picture in report.pictures] == [11] * 6
     shown = [cell for row in report.tables[0].rows for cell in row if isinstance(cell, Figure) and cell.published]
     assert len(shown) == 8 * (8 + 2 * 3)
@@ -268,7 +268,7 @@ def test_shuffles_of_a_row_are_in_their_order():
 def test_report_on_some_of_the_cells(step):
     some = cells(False)[1::step] if step else []
     report = EXPERIMENT.report([(cell, made_up(cell)) for cell in some])
-    assert len(report.tables) == 14
+    assert len(report.tables) == 15
     assert len(report.claims) == 27
     assert report.claims[0].judgement == "not testable here"
 

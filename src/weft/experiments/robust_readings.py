@@ -96,15 +96,6 @@ def again(one: Figures) -> Again:
     return Again(good, better, len(distances), float(np.mean(distances)))
 
 
-def nearest_reading(who: str, results: Results) -> tuple[str, Again] | None:
-    """The reading under which most of a row's figures are had again.
-
-    Of several it is the one that was taken, or else the one with the least distance.
-    """
-    known = [(reading, rows[who]) for reading, rows in had_again(results).items() if who in rows]
-    return max(known, key=lambda pair: (pair[1].good, taken(pair[0]), -pair[1].distance), default=None)
-
-
 def paper_again(results: Results) -> Table:
     """Which reading brings which row of Table 2 back."""
     found = had_again(results)

@@ -9,7 +9,7 @@ from weft.experiments.experiment import Cell, Figure, Picture, Report, Results, 
 from weft.experiments.judgement import figure
 from weft.experiments.robust_choices import choices
 from weft.experiments.robust_claims import claims
-from weft.experiments.robust_confirming import fresh_table, variant_table
+from weft.experiments.robust_confirming import figure_table, fresh_table, variant_table
 from weft.experiments.robust_protocol import POINTS, SETS, SHORT, STAND_INS, TITLES
 from weft.experiments.robust_published import (
     TABLE2,
@@ -33,7 +33,7 @@ def report(results: Results) -> Report:
     tables += [_means(name, runs.get(name, {})) for name in STAND_INS]
     tables += [_seconds(runs), *(_letters(name, runs.get(name, {})) for name in SETS)]
     tables += [*(readings(name, results) for name in SETS), paper_again(results), regularisers(results)]
-    tables += [fresh_table(results), variant_table(results)]
+    tables += [fresh_table(results), figure_table(results), variant_table(results)]
     return Report(tables=tables, pictures=_curves(runs), claims=claims(runs, results), choices=choices(runs, results))
 
 

@@ -21,6 +21,7 @@ from weft.experiments.robust_picks import (
     PICKED,
     TRYING,
     VARIANTS,
+    Pick,
     Variant,
 )
 from weft.experiments.robust_protocol import READINGS, SETS, TAKEN, passed, shuffle
@@ -133,15 +134,15 @@ def _regularisers(name: str, who: str, reading: str) -> Settings:
 def _confirming() -> list[Settings]:
     """Missed rows of the mails as the search reads them, and as they are taken, on fresh shuffles."""
     found = []
-    for who, (name, reading, letters) in PICKED.items():
-        rows = [ROWS[name]]
+    for who, picks in PICKED.items():
+        rows = [ROWS[picks[0].row]]
         if who in ROMCO:
-            rows = [ROWS[name]._replace(grid=_SMALL, beside={})]
+            rows = [rows[0]._replace(grid=_SMALL, beside={})]
             rows.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
-        for at, more in ((reading, letters), (TAKEN[MAILS], {})):
-            told = [row._replace(fixed={**row.fixed, **more}) for row in rows]
-            parts = [[seed] for seed in FRESH_BATCH] if who in BATCH else [list(FRESH)]
-            found += [_cell("confirming", MAILS, told, part) | {"reading": at} for part in parts]
+        for pick in (*picks, Pick(picks[0].row, TAKEN[MAILS])):
+            told = [row._replace(fixed={**row.fixed, **pick.letters}) for row in rows]
+            parts = [[seed] for seed in FRESH_BATCH] if who in BATCH else [list(FRESH), *map(list, pick.earlier)]
+            found += [_cell("confirming", MAILS, told, part) | {"reading": pick.reading} for part in parts]
     return found + _of_variants("confirming", (AS_TAKEN, *OMTL_PICKED), list(FRESH_OMTL))
 
 
