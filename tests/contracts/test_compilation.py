@@ -162,7 +162,7 @@ def _kernels(tree):
         inner = [*getattr(node, "body", []), *getattr(node, "orelse", [])] if isinstance(node, ast.If) else [node]
         for found in inner:
             if isinstance(found, ast.FunctionDef) and any(
-                getattr(d, "id", "") in ("kernel", "inner") for d in found.decorator_list
+                getattr(d, "id", "") in ("kernel", "part", "lean", "inner", "core") for d in found.decorator_list
             ):
                 yield found
 
