@@ -8,6 +8,7 @@ import pkgutil
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from weft.learner import trace_columns
 SOURCE = Path(weft.__file__).parent
 
 
+@cache
 def dispatchers():
     """Every compiled function of weft by its full name."""
     found = {}
