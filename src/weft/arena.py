@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from weft.batch import Batch, Ints
 from weft.instructions import prefetch
-from weft.jit import inner, kernel
+from weft.jit import core, inner, kernel
 from weft.pairs import (
     BASE,
     COUNT,
@@ -296,7 +296,7 @@ def _insert(pairs: Pairs, task: Ints, feature: Ints, slots: Ints) -> None:
         slots[i] = first_slot(table[region, BASE]) + table[region, COUNT] - 1
 
 
-@inner
+@core
 def _refill(old: Keys, begin: int, end: int, keys: Keys, base: int, size: int) -> None:
     """Put the keys of old[begin:end] into a region."""
     for at in range(begin, end):

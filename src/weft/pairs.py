@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from weft.batch import Batch, Floats, Ints, longest_row
 from weft.instructions import four_sums, prefetch
-from weft.jit import PLAIN, inner, kernel
+from weft.jit import PLAIN, core, inner, kernel
 
 DENSE_LIMIT = 1 << 23
 """Most entries (tasks x features, by counts) of a dense table: 64 MiB for learners with one number per pair."""
@@ -63,7 +63,7 @@ if PLAIN:  # NumPy warns where the products below wrap around; only the place of
 
 else:
 
-    @inner
+    @core
     def _mix(feature: int) -> np.uint64:
         """Spread a feature over 32 bits: two multiplicative hashes (Knuth 1973, section 6.4) with a fold between."""
         h = np.uint64(feature) * np.uint64(0x9E3779B97F4A7C15)
@@ -76,7 +76,7 @@ def first_place(feature: int, size: np.uint64) -> np.uint64:
     return (_mix(feature) * size) >> np.uint64(32)
 
 
-@inner
+@core
 def place(keys: Keys, base: np.uint64, size: np.uint64, feature: int) -> np.uint64:
     """Where the key of a feature is in a region, or the 0 where it belongs."""
     at, wanted = first_place(feature, size), np.uint64(feature)
@@ -93,13 +93,13 @@ def first_slot(base: int) -> int:
     return base // 4 * 3
 
 
-@inner
+@core
 def new_key(feature: int, number: int) -> np.uint64:
     """The key of a region's pair of that number."""
     return (np.uint64(feature) << np.uint64(_FEATURE_BITS)) | np.uint64(number)
 
 
-@inner
+@core
 def number_of(key: np.uint64) -> int:
     """Which pair of its region a key stands for, counted from 1."""
     return np.int64(key & np.uint64((1 << _FEATURE_BITS) - 1))  # type: ignore[return-value]
@@ -262,7 +262,7 @@ def dot_table(
     return (t0 + t1) + (t2 + t3), (s0 + s1) + (s2 + s3)
 
 
-@inner
+@core
 def ask_table(layout: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int) -> None:
     """Ask memory for the weights of a row that will be needed soon."""
     base, stride = task * layout[TASK_STRIDE], layout[FEATURE_STRIDE]
@@ -274,7 +274,7 @@ def ask_table(layout: Ints, weights: Floats, task: int, indices: Ints, begin: in
             prefetch(weights, base + indices[e] * stride)
 
 
-@inner
+@core
 def ask_hashed(keys: Keys, table: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int) -> None:
     """Ask memory for what a row will need soon: all of a small region, or the row's keys in a large one."""
     base, size = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE])
@@ -324,7 +324,7 @@ def add_table(
             weights[base + np.uint64(indices[e]) * stride] += scale * values[e]
 
 
-@inner
+@core
 def score_example(
     layout: Ints,
     keys: Keys,
@@ -356,7 +356,7 @@ def score_example(
     return dot_table(layout, weights, j, indices, values, begin, end)
 
 
-@inner
+@core
 def move_example(
     layout: Ints,
     keys: Keys,

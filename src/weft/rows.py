@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.batch import LARGEST, SMALLEST, Floats, Ints
-from weft.jit import inner, kernel
+from weft.jit import core, kernel
 from weft.names import MOST_NAMES, Name, plain
 
 REMEDY = f"values lie within -{LARGEST:g} .. {LARGEST:g}, replace or drop it"
@@ -232,7 +232,7 @@ def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
     return -1
 
 
-@inner
+@core
 def _sort(indices: Ints, values: Floats) -> None:
     """Sort a row by feature, in place, like `geometry.vectors.sort`: `_tidy` compiles in 1 s, with np.argsort in 6."""
     count = len(indices)

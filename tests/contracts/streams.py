@@ -1,7 +1,9 @@
 """Random events of every kind of target, as raw data from which streams can be built whole or in pieces."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +28,7 @@ class Events:
     target: str
     kind: str
     form: str
-    rows: tuple[dict, ...]
+    rows: tuple[MappingProxyType, ...]
     tasks: tuple
     labels: tuple[float, ...]
     rounds: tuple[int, ...]
@@ -65,6 +67,7 @@ class Events:
         return [self.piece(a, b) for a, b in pairwise(edges) if b > a]
 
 
+@cache  # many settings are held to the same events, which nothing can change
 def make_events(target: str, kind: str, form: str, seed: int = 0, rounds: int = 36) -> Events:
     """Events in which tasks and features turn up late, with rows of zeros and, in rounds, dormant ones."""
     rng = np.random.default_rng((seed, KINDS.index(kind), ("binary", "real", "point").index(target)))
@@ -89,13 +92,13 @@ def make_events(target: str, kind: str, form: str, seed: int = 0, rounds: int = 
     return Events(target, kind, form, tuple(rows), tuple(tasks), tuple(labels), tuple(numbers))
 
 
-def _row(rng, width: int) -> dict:
+def _row(rng, width: int) -> MappingProxyType:
     if rng.random() < 0.08:
-        return {}
+        return MappingProxyType({})
     features = rng.permutation(width)[: rng.integers(1, width + 1)]
     # Whole numbers as well, so that ties and exact zeros occur.
     values = rng.integers(-2, 3, len(features)) if rng.random() < 0.3 else rng.normal(size=len(features))
-    return {int(f): float(value) for f, value in zip(features, values, strict=True)}
+    return MappingProxyType({int(f): float(value) for f, value in zip(features, values, strict=True)})
 
 
 def _label(rng, target: str, kind: str, mean: float) -> float:

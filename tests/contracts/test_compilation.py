@@ -8,6 +8,7 @@ import pkgutil
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from weft.learner import trace_columns
 SOURCE = Path(weft.__file__).parent
 
 
+@cache
 def dispatchers():
     """Every compiled function of weft by its full name."""
     found = {}
@@ -157,12 +159,16 @@ def test_the_cache_folder_is_named_after_the_helpers(tmp_path, monkeypatch):
     assert jit._digest() not in seen
 
 
-def _kernels(tree):
+CLOSED = ("part", "lean", "core")
+"""The decorators of what only kernels call."""
+
+
+def _kernels(tree, decorators=("kernel", "inner", *CLOSED)):
     for node in tree.body:
         inner = [*getattr(node, "body", []), *getattr(node, "orelse", [])] if isinstance(node, ast.If) else [node]
         for found in inner:
             if isinstance(found, ast.FunctionDef) and any(
-                getattr(d, "id", "") in ("kernel", "inner") for d in found.decorator_list
+                getattr(d, "id", "") in decorators for d in found.decorator_list
             ):
                 yield found
 
@@ -187,6 +193,35 @@ def test_kernels_use_nothing_that_the_digest_does_not_see():
             }
             outside += [(path.name, function.name, word) for word in words if word in homes and homes[word] not in seen]
     assert outside == []
+
+
+def _used_by_python(tree, module):
+    """The full names, as far as weft's imports tell, of all that is used outside kernels."""
+    homes, inside = {}, {id(node) for function in _kernels(tree) for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("weft"):
+            homes |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    for node in ast.walk(tree):
+        if id(node) in inside:
+            continue
+        if isinstance(node, ast.Name):
+            yield homes.get(node.id, f"{module}.{node.id}")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in homes:
+            yield f"{homes[node.value.id]}.{node.attr}"
+
+
+def test_python_calls_nothing_that_only_kernels_can_call():
+    """Such a function has no way in from Python: a call would end the process."""
+    trees = {
+        ".".join(path.relative_to(folder).with_suffix("").parts): ast.parse(path.read_text())
+        for folder in (SOURCE.parent, Path(__file__).parents[1])
+        for path in sorted(folder.rglob("*.py"))
+    }
+    closed = {f"{module}.{found.name}" for module, tree in trees.items() for found in _kernels(tree, CLOSED)}
+    assert len(closed) > 200
+    used = {name for module, tree in trees.items() for name in _used_by_python(tree, module)}
+    assert used & closed == set()
+    assert "weft.pairs.dot_rows" in used  # tests do call kernels, and that is seen
 
 
 def test_a_chosen_cache_folder_is_used(tmp_path, monkeypatch):

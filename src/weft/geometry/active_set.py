@@ -14,7 +14,7 @@ from weft.batch import Batch, Floats, Ints
 from weft.geometry.kernels import KernelCode, row_scale, self_value
 from weft.geometry.relation import Relation
 from weft.geometry.ties import unit
-from weft.jit import inner, kernel, lean
+from weft.jit import core, lean, part
 from weft.state import NONZERO, SUPPORT
 
 OWNER, BEGIN, END = range(3)
@@ -91,7 +91,7 @@ class Rows(NamedTuple):
     scalars: Floats
 
 
-@kernel
+@part
 def rows_of(state: ActiveSet) -> Rows:
     return Rows(state.marks, state.numbers, state.indices, state.values, state.used, state.counts, state.scalars)
 
@@ -127,7 +127,7 @@ def count_tasks(counts: Ints, batch: Batch, lo: int, hi: int) -> None:
         counts[TASKS] = max(counts[TASKS], batch.task[i] + 1)
 
 
-@inner
+@core
 def unit_for(hyper: Budget, counts: Ints, task: int) -> float:
     """What ties are multiplied by; a task that was never seen counts as the newcomer that it would be."""
     return unit(hyper.ties, max(counts[TASKS], task + 1))
@@ -158,7 +158,7 @@ def counts_as_mistake(code: KernelCode, value: float, xx: float, scalars: Floats
 # --- rows come and go ---
 
 
-@kernel
+@part
 def keep_row(code: KernelCode, rows: Rows, batch: Batch, i: int, s: int, coefficient: float, xx: float) -> None:
     """Example i in slot s, which is free or that of a row to be overwritten."""
     marks, numbers, used, counts = rows.marks, rows.numbers, rows.used, rows.counts
@@ -194,7 +194,7 @@ def drop_row(rows: Rows, s: int) -> None:
     rows.used[SUPPORT] = last
 
 
-@kernel
+@part
 def close_holes(rows: Rows) -> None:
     """The rows one behind the other, in the order of their slots."""
     marks, n, total = rows.marks, rows.used[SUPPORT], 0

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 FIRM = 1.0 + 1e-12
 """A mass up to this factor above the floors of all entries leaves no room."""
@@ -27,7 +27,7 @@ OWN, REST, NEAR = range(3)
 """Columns of a row of neighbours: its own entry, the mass of those that are not kept, the kept ones from here on."""
 
 
-@kernel
+@part
 def lift(q: Floats, n: int, mass: float, floor: float) -> None:
     """q becomes max(floor, c q), with the sum `mass`; entries that are held are marked by -1 on the way."""
     if mass <= floor * n * FIRM:
@@ -50,7 +50,7 @@ def lift(q: Floats, n: int, mass: float, floor: float) -> None:
         q[j] = floor if q[j] < 0.0 else c * q[j]
 
 
-@kernel
+@part
 def attend(p: Floats, l: Floats, n: int, adds: bool, strength: float, floor: float) -> bool:
     """One step of the n present entries of a row; `strength` is kappa (variant e, `adds` to logarithms) or lam."""
     mass, total, top = 0.0, 0.0, -math.inf
@@ -96,7 +96,7 @@ def widen(P: Floats, k: int, width: int, N: int, p_min: float) -> None:
             lift(P[k], M, 1.0, min(p_min, 1.0 / M))
 
 
-@kernel
+@part
 def normalise(P: Floats, k: int, n: int) -> None:
     """The n entries of row k, brought to the sum 1 that rounding takes them away from."""
     total = 0.0
@@ -122,7 +122,7 @@ def widen_near(P: Floats, ids: Ints, k: int, width: int, N: int) -> None:
     P[k, REST] += (N - width) / N
 
 
-@kernel
+@part
 def find_near(ids: Ints, k: int, j: int) -> int:
     """Where task k keeps its neighbour j, or -1; slots are kept as j + 1, and 0 is a free place."""
     for s in range(ids.shape[1]):
@@ -141,7 +141,7 @@ def share_of_rest(P: Floats, ids: Ints, k: int, N: int) -> float:
     return P[k, REST] / others if others > 0 else 0.0
 
 
-@kernel
+@part
 def read_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Floats) -> None:
     """The entries of n present tasks in row k."""
     rest = share_of_rest(P, ids, k, N)
@@ -153,7 +153,7 @@ def read_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Fl
             p[a] = P[k, NEAR + s] if s >= 0 else rest
 
 
-@kernel
+@part
 def write_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Floats) -> None:
     """Put new entries into row k: an entry larger than the least kept one takes its place; what loses its place joins
     the rest, and is evened out with it."""

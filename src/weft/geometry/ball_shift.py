@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.batch import Floats
 from weft.geometry.vectors import Vector
-from weft.jit import kernel
+from weft.jit import part
 
 ROUNDS = 100
 HALVINGS = 40
@@ -20,7 +20,7 @@ NEGLIGIBLE = 1e-30
 """A smaller b, whose inverse might overflow, is 0: the shift is at most b times the mean excess."""
 
 
-@kernel
+@part
 def length(X: Floats, i: int, d: int, s: float, u: Vector) -> float:
     """|s x_i + u|."""
     total = 0.0
@@ -30,7 +30,7 @@ def length(X: Floats, i: int, d: int, s: float, u: Vector) -> float:
     return math.sqrt(total)
 
 
-@kernel
+@part
 def potential(
     X: Floats, n: int, d: int, s: float, c: Vector, v: Vector, b: float, D: float, u: Vector, r: Vector, g: Vector
 ) -> float:
@@ -51,7 +51,7 @@ def potential(
     return 0.5 * value
 
 
-@kernel
+@part
 def newton_direction(
     X: Floats, n: int, d: int, s: float, u: Vector, b: float, D: float, r: Vector, g: Vector, p: Vector
 ) -> None:
@@ -96,7 +96,7 @@ def newton_direction(
         before = after
 
 
-@kernel
+@part
 def lost_in_rounding(n: int, d: int, b: float, D: float, v: Vector, r: Vector, g: Vector) -> bool:
     """Whether the gradient is no larger than the rounding of its terms."""
     outside, squares, shift = 0.0, 0.0, 0.0
@@ -109,7 +109,7 @@ def lost_in_rounding(n: int, d: int, b: float, D: float, v: Vector, r: Vector, g
     return math.sqrt(squares) <= 2e-16 * (D * outside / n + math.sqrt(shift) / b)
 
 
-@kernel
+@part
 def common_shift(
     X: Floats, n: int, d: int, s: float, c: Vector, b: float, D: float, v: Vector, u: Vector, r: Vector
 ) -> int:

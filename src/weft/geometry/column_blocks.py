@@ -29,7 +29,7 @@ from weft.geometry.kernels import LINEAR, POLY, KernelCode, row_scale, scaled_va
 from weft.geometry.relation import Relation
 from weft.geometry.ties import COMPLETE, NO_TASKS, tie
 from weft.instructions import grid_dots
-from weft.jit import inner, kernel, lean
+from weft.jit import core, kernel, lean
 from weft.state import SUPPORT
 
 TOGETHER = 24
@@ -109,7 +109,7 @@ def _spread(code: KernelCode, batch: Batch, i: int, at: int, block: Block) -> No
         wide[indices[e]] = 0.0
 
 
-@inner
+@core
 def _products(rows: Rows, first: int, last: int, count: int, block: Block) -> None:
     """<x_s, x> of the kept rows first .. last-1 with the events of a block."""
     columns, marks, width, s = block.columns, rows.marks, block.width, first
@@ -127,7 +127,7 @@ def _products(rows: Rows, first: int, last: int, count: int, block: Block) -> No
         s = following
 
 
-@inner
+@core
 def _three_alike(marks: Ints, firsts: Ints, s: int, last: int) -> bool:
     """Have the kept rows s, s + 1 and s + 2 the same features?"""
     if s + THREE > last:
@@ -158,7 +158,7 @@ def combine_columns(rows: Rows, block: Block, count: int, totals: Floats) -> Non
         totals[i] = combine(rows, columns[i])
 
 
-@inner
+@core
 def _values(
     code: KernelCode, ties: int, rows: Rows, relation: Relation, task: int, first: int, last: int, at: int, block: Block
 ) -> None:

@@ -19,7 +19,7 @@ from weft.geometry.kernels import KernelCode, row_scale, scaled_value
 from weft.geometry.relation import Relation
 from weft.geometry.ties import tie
 from weft.instructions import LANES, lanes_dot, prefetch
-from weft.jit import inner, kernel, lean
+from weft.jit import core, lean, part
 from weft.state import SUPPORT
 
 CAME, FIRST = range(2)
@@ -55,7 +55,7 @@ class Workspace(NamedTuple):
     products: Floats  # <x, z> of the rows that are listed
 
 
-@kernel
+@part
 def workspace(state: ActiveSet, wide: Floats, columns: int) -> Workspace:
     """For about so many columns; `wide` is zero."""
     features, nonzeros = (0, 0) if columns <= FEW else (len(wide), len(state.values))
@@ -125,7 +125,7 @@ def kernel_column(
 # --- dot products ---
 
 
-@inner
+@core
 def first_of(indices: Ints, begin: int, end: int) -> float:
     """The first feature of a row that lacks none up to its last, else GAPS."""
     if end > begin and indices[end - 1] - indices[begin] == end - begin - 1:
@@ -133,7 +133,7 @@ def first_of(indices: Ints, begin: int, end: int) -> float:
     return GAPS
 
 
-@inner
+@core
 def dot(wide: Floats, indices: Ints, values: Floats, begin: int, end: int, first: float) -> float:
     """<x, z> of a row that was spread out and z = values[begin:end], with `first_of` z."""
     start, stop, total = np.uint64(begin), np.uint64(end), 0.0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from weft.batch import Floats
 from weft.geometry.tuning import best_b, clique_inverse_diagonal, paper_b, radius, theory_eta
-from weft.jit import kernel
+from weft.jit import kernel, part
 from weft.pairs import BASE, COUNT, HASHED, Pairs, first_slot
 
 CONSTANT, THEORY, ADAPTIVE, LEADER, LEADER_SQRT = range(5)
@@ -67,7 +67,7 @@ def tune(rule: Rule, N: int) -> Tuned:
     return Tuned(b, eta, rho)
 
 
-@kernel
+@part
 def rate_of(rule: Rule, eta: float, squares: float, t: float) -> float:
     """eta_t of round t = 1, 2, ..., with `squares` the sum of |g_s|^2, s <= t (Prop. 6)."""
     if rule.rate == ADAPTIVE:
@@ -77,7 +77,7 @@ def rate_of(rule: Rule, eta: float, squares: float, t: float) -> float:
     return eta
 
 
-@kernel
+@part
 def add_exactly(sums: Floats, at: int, value: float) -> None:
     """sums[at] += value, with what rounding loses kept in sums[at + 1] (Neumaier 1974)."""
     total = sums[at] + value
@@ -88,7 +88,7 @@ def add_exactly(sums: Floats, at: int, value: float) -> None:
     sums[at] = total
 
 
-@kernel
+@part
 def squares_in_any_order(pairs: Pairs, values: Floats) -> float:
     """The sum of squares over all pairs, the same bits wherever they lie: whole numbers do not round."""
     layout, _, table = pairs

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from weft.batch import Floats
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 MOST_SWEEPS = 60
 NEGLIGIBLE = 1e-18
@@ -45,7 +45,7 @@ def jacobi(A: Floats, n: int, V: Floats) -> None:
             return
 
 
-@kernel
+@part
 def _rotate(A: Floats, V: Floats, n: int, p: int, q: int, c: float, s: float, t: float) -> None:
     """One rotation in the plane of p and q, which makes A[p, q] zero."""
     change = t * A[p, q]

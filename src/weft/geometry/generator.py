@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.batch import Ints
-from weft.jit import inner, kernel
+from weft.jit import core, kernel, part
 
 LIMBS, BITS = 8, 16
 INCREMENT, HAS_HALF, HALF, LENGTH = 8, 16, 17, 18
@@ -46,7 +46,7 @@ def valid(state: Any) -> bool:
     )
 
 
-@inner
+@core
 def step(state: Ints) -> None:
     """state <- state * MULTIPLIER + increment, modulo 2^128: limbs from the highest, then what they carry."""
     for i in range(LIMBS - 1, -1, -1):
@@ -61,7 +61,7 @@ def step(state: Ints) -> None:
         carry = total >> BITS
 
 
-@inner
+@core
 def rotated(state: Ints, at: int) -> int:
     """Limb `at` of the 64 bits: both halves of the state joined by xor, turned right by its six highest bits."""
     turn = state[LIMBS - 1] >> 10
@@ -71,7 +71,7 @@ def rotated(state: Ints, at: int) -> int:
     return int((both >> (turn & 15)) & MASK)
 
 
-@kernel
+@part
 def bits32(state: Ints) -> int:
     """The next 32 random bits: the lower half of a 64-bit draw, or the upper half of the one before."""
     if state[HAS_HALF] == 1:

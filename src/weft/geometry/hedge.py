@@ -6,10 +6,10 @@ Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.4: p_k ~ exp(-eta_h su
 import math
 
 from weft.batch import Floats
-from weft.jit import kernel
+from weft.jit import part
 
 
-@kernel
+@part
 def hedge_rate(eta_h: float, K: int, T: float, t: float, B: float) -> float:
     """eta_h as given, or sqrt(8 ln K / T) / B, with t in the place of an unknown T; 0 as long as B is."""
     if not math.isnan(eta_h):
@@ -19,7 +19,7 @@ def hedge_rate(eta_h: float, K: int, T: float, t: float, B: float) -> float:
     return math.sqrt(8.0 * math.log(K) / (t if math.isnan(T) else T)) / B
 
 
-@kernel
+@part
 def hedge_weights(eta_h: float, losses: Floats, weights: Floats) -> None:
     """p_k, from the smallest loss up, so that nothing underflows but what is negligible."""
     least, total = losses[0], 0.0

@@ -19,18 +19,18 @@ import numpy as np
 
 from weft.geometry.r_max import NEGLIGIBLE, r_max_balls, separate
 from weft.geometry.vectors import Vector, p_norm
-from weft.jit import kernel
+from weft.jit import part
 
 ROUNDS = 200
 
 
-@kernel
+@part
 def load(l: float, n2: float, C: float, top: float) -> float:
     """The scaled curvature a = n2 C / top of a task; exactly 0 if it is negligible."""
     return 0.0 if C * n2 <= NEGLIGIBLE * l else n2 * C / top
 
 
-@kernel
+@part
 def l2_ball(l: Vector, n2: Vector, C: float, tau: Vector) -> None:
     """|tau|_2 <= C (Eq. 26 and 27): s = u / (a + theta).
 
@@ -62,7 +62,7 @@ def l2_ball(l: Vector, n2: Vector, C: float, tau: Vector) -> None:
         theta += step
 
 
-@kernel
+@part
 def power(x: float, e: float) -> float:
     """x^e for x >= 0, quickly where e is small and simple."""
     if e == 0.0:
@@ -78,13 +78,13 @@ def power(x: float, e: float) -> float:
     return math.pow(x, e)
 
 
-@kernel
+@part
 def bounded_root(coefficient: float, e: float, u: float) -> float:
     """The root of coefficient x^e = u, at most 1."""
     return 1.0 if u >= coefficient else power(u / coefficient, 1.0 / e)
 
 
-@kernel
+@part
 def coordinate(u: float, a: float, theta1: float, e1: float, theta2: float, e2: float, guess: float) -> float:
     """The root s in [0, 1] of a s + theta1 s^e1 + theta2 s^e2 = u, for e1, e2 >= 0; 1 if there is none.
 
@@ -124,7 +124,7 @@ def coordinate(u: float, a: float, theta1: float, e1: float, theta2: float, e2: 
     return power(x, f0)
 
 
-@kernel
+@part
 def sums(
     l: Vector, n2: Vector, C: float, q1: float, q2: float, theta1: float, theta2: float, tau: Vector
 ) -> tuple[float, float, float, float, float]:
@@ -161,7 +161,7 @@ def sums(
     return sum1, sum2, slope11, slope12, slope22
 
 
-@kernel
+@part
 def improve(
     theta: float, low: float, high: float, fresh: bool, total: float, slope: float, q: float, radius: float
 ) -> float:
@@ -179,7 +179,7 @@ def improve(
     return theta if low < theta < high else middle
 
 
-@kernel
+@part
 def first_multiplier(
     l: Vector, n2: Vector, C: float, q1: float, q2: float, start: float, theta2: float, tau: Vector
 ) -> tuple[float, float, float]:
@@ -216,7 +216,7 @@ def first_multiplier(
     return theta1, sum2, slope
 
 
-@kernel
+@part
 def lp_ball(l: Vector, n2: Vector, C: float, q: float, tau: Vector) -> None:
     """|tau|_q <= C for any q in [1, inf]."""
     if q == 1.0:
@@ -229,7 +229,7 @@ def lp_ball(l: Vector, n2: Vector, C: float, q: float, tau: Vector) -> None:
         first_multiplier(l, n2, C, q, 2.0, 0.0, 0.0, tau)
 
 
-@kernel
+@part
 def two_balls(l: Vector, n2: Vector, C: float, q1: float, q2: float, alpha: float, tau: Vector) -> None:
     """|tau|_q1 <= C and |tau|_q2 <= alpha C, for q1 > q2, not (inf, 1): the norm K of Appendix A.
 

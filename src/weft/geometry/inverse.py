@@ -26,7 +26,7 @@ from weft.geometry.symmetric import (
     symmetric_times_two,
     take_column,
 )
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 FIRST_RIDGE, RIDGE_GROWTH, RIDGES = 1e-9, 100.0, 10
 """A singular matrix gets a ridge: this part of its mean diagonal, and more until it works.
@@ -36,7 +36,7 @@ many again after a refinement, which is done with the true H.
 """
 
 
-@kernel
+@part
 def refine(Q: Floats, n: int, k: Floats, a: Floats, rest: Floats) -> float:
     """a += Q (k - H a) for rest = H a; largest |k - H a| before, as a part of the largest |k|."""
     for i in range(np.uint64(n)):
@@ -58,7 +58,7 @@ def coefficients(H: Floats, Q: Floats, n: int, k: Floats, a: Floats, rest: Float
     return refine(Q, n, k, a, rest)
 
 
-@kernel
+@part
 def error_of_column(n: int, j: int, product: Floats) -> float:
     """Largest |product - e_j|, for product = H Q e_j."""
     product[j] -= 1.0
@@ -177,7 +177,7 @@ def replace(Q: Floats, n: int, r: int, a: Floats, delta2: float, column: Floats)
     return True
 
 
-@kernel
+@part
 def is_sound(H: Floats, Q: Floats, n: int) -> bool:
     """Are all members apart from the span of the others? 1 / Q_jj is the squared distance, H_jj the squared length."""
     for j in range(n):
@@ -186,7 +186,7 @@ def is_sound(H: Floats, Q: Floats, n: int) -> bool:
     return True
 
 
-@kernel
+@part
 def invert(U: Floats, n: int, Q: Floats) -> None:
     """Q = (U'U)^-1."""
     size, zero, one, four = np.uint64(n), np.uint64(0), np.uint64(1), np.uint64(4)

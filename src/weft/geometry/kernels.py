@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.jit import inner, kernel
+from weft.jit import core, kernel, part
 
 MOST_DEGREE = 100
 LINEAR, POLY, GAUSSIAN = 0, 1, 2
@@ -84,7 +84,7 @@ def parse(kernel: Any, normalize: bool = False) -> Kernel | None:
     raise ValueError(f"a kernel is a name ({', '.join(KINDS)}), a dict or None")
 
 
-@inner
+@core
 def row_scale(code: KernelCode, xx: float) -> float:
     """What a row's kernels are multiplied by: 1, or with cosine normalisation what makes K(x, x) = 1 (0 if it is 0).
 
@@ -96,7 +96,7 @@ def row_scale(code: KernelCode, xx: float) -> float:
     return 1.0 / np.sqrt(base) if base > 0.0 else 0.0
 
 
-@inner
+@core
 def scaled_value(code: KernelCode, dot: float, xx: float, zz: float, scale: float) -> float:
     """K(x, z) from <x,z>, |x|^2, |z|^2 and the product of both rows' `row_scale`."""
     if code.kind == LINEAR:
@@ -114,7 +114,7 @@ def scaled_value(code: KernelCode, dot: float, xx: float, zz: float, scale: floa
     return math.exp(-code.gamma * distance)
 
 
-@inner
+@core
 def self_value(code: KernelCode, xx: float) -> float:
     """K(x, x)."""
     if code.normalize and code.kind != GAUSSIAN:
@@ -128,7 +128,7 @@ def kernel_value(code: KernelCode, dot: float, xx: float, zz: float) -> float:
     return scaled_value(code, dot, xx, zz, row_scale(code, xx) * row_scale(code, zz))
 
 
-@kernel
+@part
 def sparse_dot(
     indices: Ints,
     values: Floats,

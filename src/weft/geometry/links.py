@@ -12,7 +12,7 @@ Laforgue, Paudice and Pontil 2022, Multitask Online Mirror Descent, Sec. 3.2).
 import math
 
 from weft.geometry.vectors import Vector
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 ROUNDS = 200
 
@@ -37,7 +37,7 @@ def link(r: float, v: Vector, out: Vector) -> None:
             out[j] = math.copysign(math.pow(abs(v[j]) / top / size, r - 1.0) * size * top, v[j])
 
 
-@kernel
+@part
 def shifted_link(q: float, theta: Vector, top: float, height: float, y: Vector) -> float:
     """y = f_q([theta - top + height]_+), top being the largest entry of theta; returns the sum of y."""
     total = 0.0

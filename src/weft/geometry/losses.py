@@ -18,7 +18,7 @@ vector from w to z. A label that is NaN marks a dormant task: no loss, no direct
 
 import math
 
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 HINGE = 0
 EPSILON_INSENSITIVE = 1
@@ -61,7 +61,7 @@ def loss_value(code: int, score: float, label: float, epsilon: float) -> float:
     return excess if excess > 0.0 else 0.0
 
 
-@kernel
+@part
 def slope(code: int, score: float, label: float, epsilon: float) -> float:
     """The derivative l'(s), a subgradient of least size where there are several."""
     if math.isnan(label):

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.jit import kernel
+from weft.jit import part
 
 ENTROPY, P_NORM, P_SIMPLEX = 0, 1, 2
 
@@ -31,7 +31,7 @@ BEYOND = 40.0
 _GROWN = 1099511627776.0  # 2^40
 
 
-@kernel
+@part
 def term(kind: int, q: float, f: float, offset: float, theta: float) -> float:
     """What an entry adds to its column's sum."""
     if kind == ENTROPY:
@@ -41,7 +41,7 @@ def term(kind: int, q: float, f: float, offset: float, theta: float) -> float:
     return math.pow(abs(theta) / offset, q)
 
 
-@kernel
+@part
 def refresh(kind: int, q: float, f: float, theta: Floats, known: Ints, sums: Floats, k: int) -> None:
     """The sum of column k from its entries; for the entropy over the known features."""
     top = -np.inf if kind == ENTROPY else 0.0
@@ -60,7 +60,7 @@ def refresh(kind: int, q: float, f: float, theta: Floats, known: Ints, sums: Flo
     sums[k, PEAK] = sums[k, SUM]
 
 
-@kernel
+@part
 def add_to_sum(
     kind: int, q: float, f: float, theta: Floats, known: Ints, sums: Floats, j: int, k: int, step: float
 ) -> None:
@@ -82,7 +82,7 @@ def add_to_sum(
         refresh(kind, q, f, theta, known, sums, k)
 
 
-@kernel
+@part
 def column_norm(q: float, sums: Floats, k: int) -> float:
     """|theta_k|_q, which is |y_k|_p as well."""
     if sums[k, SUM] <= 0.0:
@@ -90,7 +90,7 @@ def column_norm(q: float, sums: Floats, k: int) -> float:
     return float(sums[k, OFFSET] * math.pow(sums[k, SUM], 1.0 / q))
 
 
-@kernel
+@part
 def image(kind: int, q: float, f: float, theta: float, sums: Floats, k: int) -> float:
     """y_kj from theta_kj."""
     if kind == P_SIMPLEX:  # the table holds y itself
@@ -104,7 +104,7 @@ def image(kind: int, q: float, f: float, theta: float, sums: Floats, k: int) -> 
     return math.copysign(y, theta)
 
 
-@kernel
+@part
 def dual_norm(q: float, values: Floats, begin: int, end: int) -> float:
     """|x|_q of a row, without overflow; q = inf: the largest entry."""
     top = 0.0

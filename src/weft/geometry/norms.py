@@ -24,7 +24,7 @@ import numpy as np
 
 from weft.geometry.implicit import two_balls
 from weft.geometry.vectors import Vector, p_norm, sort
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 LP = 0
 RMAX = 1
@@ -43,7 +43,7 @@ class NormCode(NamedTuple):
     alpha: float
 
 
-@kernel
+@part
 def conjugate(p: float) -> float:
     """The exponent q with 1/p + 1/q = 1."""
     if p == 1.0:
@@ -51,7 +51,7 @@ def conjugate(p: float) -> float:
     return 1.0 if math.isinf(p) else p / (p - 1.0)
 
 
-@kernel
+@part
 def simplify(norm: NormCode, k: int) -> tuple[float, NormCode]:
     """The same norm on k coordinates, as a factor times the simplest norm.
 
@@ -140,7 +140,7 @@ def maximize(norm: NormCode, l: Vector, tau: Vector) -> None:
             tau[j] *= scale
 
 
-@kernel
+@part
 def lp_maximizer(p: float, l: Vector, top: float, tau: Vector) -> None:
     """Eq. 11; for p = inf everything goes to the first of the largest."""
     if p == 2.0:
@@ -161,7 +161,7 @@ def lp_maximizer(p: float, l: Vector, top: float, tau: Vector) -> None:
                 tau[j] = math.pow(l[j] / top, p - 1.0) / size
 
 
-@kernel
+@part
 def largest(r: float, l: Vector, tau: Vector) -> None:
     """Eq. 12: 1 on the floor(r) largest, the fraction on the next; equal losses by index."""
     whole = math.floor(r)
@@ -179,7 +179,7 @@ def largest(r: float, l: Vector, tau: Vector) -> None:
             left -= 1.0
 
 
-@kernel
+@part
 def lp_remoteness(p: float, k: int) -> float:
     """The remoteness of the dual of a p-norm (Lemma 2)."""
     return 1.0 if p >= 2.0 else math.pow(float(k), 1.0 / p - 0.5)

@@ -9,7 +9,7 @@ from weft.batch import Floats
 from weft.geometry.active_set import CHANGES, ENTERED, MISTAKES, REBUILDS, SINCE, Budget
 from weft.geometry.inverse import checked_coefficients, coefficients, is_sound, rebuild, refine
 from weft.geometry.symmetric import symmetric_times, take_column
-from weft.jit import inner, kernel
+from weft.jit import core, part
 
 DEPENDENT = 1e-10
 """A squared distance below this share of K(t, t) is rounding."""
@@ -33,7 +33,7 @@ TIED = 1e-9
 """Damages that differ by less, relative to the least, are equal, and the oldest leaves."""
 
 
-@kernel
+@part
 def project(
     hyper: Budget,
     gram: Floats,
@@ -86,14 +86,14 @@ def project(
     return delta2, bool(np.sqrt(unit * delta2) <= limit or delta2 <= max(DEPENDENT, rounding) * tt)
 
 
-@kernel
+@part
 def _make_anew(gram: Floats, inverse: Floats, n: int, scalars: Floats) -> None:
     rebuild(gram, inverse, n, np.empty((n, n)))
     scalars[SINCE], scalars[CHANGES] = 0.0, 0.0
     scalars[REBUILDS] += 1.0
 
 
-@kernel
+@part
 def least_damage(n: int, size: Floats, diagonal: Floats, numbers: Floats, new: int) -> tuple[int, float]:
     """argmin_j size_j D_j over all but the new member, with D_j = diagonal_j^(-1/2), and the damage of that one."""
     least = np.inf
@@ -109,7 +109,7 @@ def least_damage(n: int, size: Floats, diagonal: Floats, numbers: Floats, new: i
     return found, float(size[found] / np.sqrt(diagonal[found]))
 
 
-@kernel
+@part
 def project_member(Q: Floats, n: int, r: int, g: Floats) -> None:
     """The coefficients g = -Q_.r / Q_rr of a member's projection on all others; 0 for itself."""
     take_column(Q, n, r, g)
@@ -119,14 +119,14 @@ def project_member(Q: Floats, n: int, r: int, g: Floats) -> None:
     g[r] = 0.0
 
 
-@inner
+@core
 def add_squares(weights: Floats, l: int, n: int, factor: float, size: Floats) -> None:
     """size_j += factor w_lj^2 for the weights of row l."""
     for j in range(n):
         size[j] += factor * weights[l, j] * weights[l, j]
 
 
-@inner
+@core
 def share_out(weights: Floats, l: int, n: int, r: int, g: Floats) -> None:
     """The weight w of member r in row l goes to all: w_j += w g_j, where g_r is that of the member in its place."""
     w = weights[l, r]

@@ -25,7 +25,7 @@ import numpy as np
 from weft.batch import Floats
 from weft.geometry.ball_shift import common_shift
 from weft.geometry.vectors import Vector
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 SLACK = 1e-13
 """What counts as inside: rounding of an earlier projection must not start another."""
@@ -33,7 +33,7 @@ ROUNDS = 100
 SWEEPS = 20_000
 
 
-@kernel
+@part
 def inside(X: Floats, n: int, d: int, D: float) -> bool:
     """Whether no row is longer than D."""
     most = D * (1.0 + SLACK)
@@ -46,7 +46,7 @@ def inside(X: Floats, n: int, d: int, D: float) -> bool:
     return True
 
 
-@kernel
+@part
 def mean_row(X: Floats, n: int, d: int, mean: Vector) -> None:
     """The mean of the rows; exactly a row where all are equal."""
     for j in range(d):
@@ -58,7 +58,7 @@ def mean_row(X: Floats, n: int, d: int, mean: Vector) -> None:
         mean[j] = X[0, j] + mean[j] / n
 
 
-@kernel
+@part
 def deviation(X: Floats, n: int, d: int, mean: Vector) -> float:
     """sum_i |x_i - mean|^2."""
     total = 0.0
@@ -69,7 +69,7 @@ def deviation(X: Floats, n: int, d: int, mean: Vector) -> float:
     return total
 
 
-@kernel
+@part
 def spread_fits(total: float, limit: float, n: int, d: int, mean: Vector) -> bool:
     """Whether total <= limit, up to the rounding of rows of the mean's length."""
     squares = 0.0
@@ -78,7 +78,7 @@ def spread_fits(total: float, limit: float, n: int, d: int, mean: Vector) -> boo
     return math.sqrt(total) <= math.sqrt(limit) * (1.0 + SLACK) + 4e-16 * math.sqrt(n * squares)
 
 
-@kernel
+@part
 def set_rows(X: Floats, n: int, d: int, s: float, u: Vector, D: float, r: Vector) -> None:
     """x_i <- Proj_D(s x_i + u), r being the lengths before the projection."""
     for i in range(n):
@@ -87,7 +87,7 @@ def set_rows(X: Floats, n: int, d: int, s: float, u: Vector, D: float, r: Vector
             X[i, j] = factor * (s * X[i, j] + u[j])
 
 
-@kernel
+@part
 def project_equal(X: Floats, n: int, d: int, D: float) -> int:
     """All rows become their mean, clipped to D."""
     mean = np.empty(d)
@@ -177,7 +177,7 @@ def project_variance(X: Floats, n: int, d: int, limit: float) -> int:
     return 1
 
 
-@kernel
+@part
 def clipped_deviation(X: Floats, n: int, d: int, s: float, u: Vector, D: float, r: Vector, mean: Vector) -> float:
     """sum_i |y_i - ybar|^2 of y_i = Proj_D(s x_i + u); `mean` is scratch."""
     for j in range(d):

@@ -10,13 +10,13 @@ l_j if n2_j = 0 (in floating point: C n2_j <= 1e-16 l_j).
 import numpy as np
 
 from weft.geometry.vectors import Vector, p_norm, sort
-from weft.jit import kernel
+from weft.jit import part
 
 NEGLIGIBLE = 1e-16
 GLANCES = 12
 
 
-@kernel
+@part
 def clipped(l: float, n2: float, C: float) -> float:
     """The best weight of a task by itself, min(C, l / n2): PA-I."""
     if l <= 0.0:
@@ -24,14 +24,14 @@ def clipped(l: float, n2: float, C: float) -> float:
     return C if l >= C * n2 else l / n2
 
 
-@kernel
+@part
 def separate(l: Vector, n2: Vector, C: float, tau: Vector) -> None:
     """Every task by itself, tau_j <= C: the L1 norm, or a single task with any norm."""
     for j in range(len(l)):
         tau[j] = clipped(l[j], n2[j], C)
 
 
-@kernel
+@part
 def mass(l: Vector, spans: Vector, inverses: Vector, C: float, theta: float) -> tuple[float, float, float]:
     """The sum of tau at theta (Eq. 33), how fast it falls, and the next critical value above theta.
 
@@ -51,7 +51,7 @@ def mass(l: Vector, spans: Vector, inverses: Vector, C: float, theta: float) -> 
     return total, rate, edge
 
 
-@kernel
+@part
 def segment(l: Vector, spans: Vector, inverses: Vector, C: float, budget: float) -> tuple[float, float]:
     """low < high without a critical value between them, with mass(low) > budget >= mass(high).
 
@@ -91,13 +91,13 @@ def segment(l: Vector, spans: Vector, inverses: Vector, C: float, budget: float)
     return (critical[first - 1] if first > 0 else low), critical[first]
 
 
-@kernel
+@part
 def stays_full(l: float, n2: float, C: float, high: float) -> bool:
     """Whether tau = C for every threshold just below the critical value `high`."""
     return l >= high and (C * n2 <= NEGLIGIBLE * l or l - C * n2 >= high)
 
 
-@kernel
+@part
 def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
     """max tau <= C and sum tau <= r C (Eq. 29 to 34), in O(k log k).
 
@@ -134,7 +134,7 @@ def r_max_balls(l: Vector, n2: Vector, C: float, r: float, tau: Vector) -> None:
             tau[j] = clipped((l[j] - base) - shift, n2[j], C) if l[j] >= high else 0.0
 
 
-@kernel
+@part
 def share_jump(l: Vector, n2: Vector, C: float, budget: float, theta: float, tau: Vector) -> None:
     """tau where its sum jumps over the budget: the tasks that jump all go the same part of the way to C.
 

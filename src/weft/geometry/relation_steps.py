@@ -12,14 +12,14 @@ W W' is kept as a Gram matrix G: W + a x' has G + a s' + s a' + |x|^2 a a', with
 
 from weft.batch import Floats
 from weft.geometry.eigen import exponential
-from weft.jit import kernel
+from weft.jit import part
 
 FIXED, LOGDET, VONNEUMANN, COVARIANCE = range(4)
 RIDGE = 1e-3
 """On the diagonal of a covariance, which may be singular."""
 
 
-@kernel
+@part
 def move_gram(G: Floats, N: int, a: Floats, s: Floats, square: float) -> None:
     """The Gram matrix after W += a x', with s = W x before, and `square` = |x|^2."""
     for i in range(N):
@@ -27,7 +27,7 @@ def move_gram(G: Floats, N: int, a: Floats, s: Floats, square: float) -> None:
             G[i, j] += a[i] * s[j] + s[i] * a[j] + square * (a[i] * a[j])
 
 
-@kernel
+@part
 def _to_trace(inverse: Floats, N: int) -> None:
     trace = 0.0
     for i in range(N):
@@ -37,7 +37,7 @@ def _to_trace(inverse: Floats, N: int) -> None:
             inverse[i, j] *= N / trace
 
 
-@kernel
+@part
 def relation_step(
     kind: int, rate: float, inverse: Floats, logarithm: Floats, G: Floats, sums: Floats, N: int, features: int
 ) -> None:

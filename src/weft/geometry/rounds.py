@@ -3,12 +3,12 @@
 from weft.batch import Floats, Ints
 from weft.geometry.norms import NormCode, remoteness
 from weft.geometry.steps import finite_horizon, implicit, infinite_horizon
-from weft.jit import kernel
+from weft.jit import part
 
 FINITE_HORIZON, INFINITE_HORIZON, IMPLICIT = 0, 1, 2
 
 
-@kernel
+@part
 def widest_round(rounds: Ints) -> int:
     """The most examples in a round: the size of a kernel's scratch space."""
     widest = 0
@@ -17,7 +17,7 @@ def widest_round(rounds: Ints) -> int:
     return widest
 
 
-@kernel
+@part
 def first_aggressiveness(norm: NormCode, n2: Floats, R: float) -> float:
     """C = 1/(R^2 rho^2) from a round's rows, with their longest in place of R = 0; 0 if all rows are zero."""
     longest = 0.0
@@ -29,7 +29,7 @@ def first_aggressiveness(norm: NormCode, n2: Floats, R: float) -> float:
     return 1.0 / ((R * R if R > 0.0 else longest) * rho * rho)
 
 
-@kernel
+@part
 def step_weights(rule: int, norm: NormCode, l: Floats, n2: Floats, C: float, R: float, tau: Floats) -> None:
     """Fill tau by the rule; a C that is not known yet (0) moves nothing."""
     if C <= 0.0:

@@ -7,11 +7,11 @@ round of k tasks costs O(k x non-zeros) without jumps. Sums run in the order of 
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.jit import inner, kernel
+from weft.jit import core, kernel
 from weft.pairs import FEATURE_STRIDE, TASK_STRIDE, Pairs
 
 
-@inner
+@core
 def side_by_side(layout: Ints, task: Ints, lo: int, hi: int) -> bool:
     """Do the weights of one feature for the tasks of the examples lo..hi lie next to each other?"""
     if layout[TASK_STRIDE] != 1:

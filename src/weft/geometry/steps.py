@@ -8,7 +8,7 @@ from weft.geometry.implicit import lp_ball, two_balls
 from weft.geometry.norms import LP, RMAX, NormCode, conjugate, maximize, norm_dual, remoteness, simplify
 from weft.geometry.r_max import clipped, r_max_balls
 from weft.geometry.vectors import Vector
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 
 @kernel
@@ -69,7 +69,7 @@ def implicit(norm: NormCode, l: Vector, n2: Vector, C: float, tau: Vector) -> No
             tau[j] *= C / size
 
 
-@kernel
+@part
 def unconstrained(norm: NormCode, l: Vector, n2: Vector, C: float, tau: Vector) -> bool:
     """Whether l / n2 lies in the dual ball; if so, tau holds it. Dual norms are never below the maximum."""
     for j in range(len(l)):

@@ -8,14 +8,14 @@ into vector instructions without changing the order of a sum.
 import numpy as np
 
 from weft.batch import Floats
-from weft.jit import inner, kernel
+from weft.jit import core, inner, kernel
 
 Index = int | np.uint64
 LEAST_PIVOT = 1e-12
 """A matrix with a pivot below this part of its diagonal entry counts as singular: its inverse would be rounding."""
 
 
-@inner
+@core
 def add_two_rows(M: Floats, i: Index, v: Floats, out: Floats, lanes: Floats) -> None:
     """What the rows i and i+1 of the lower triangle add to M v: to their own entries, and to those before them.
 
@@ -51,14 +51,14 @@ def add_two_rows(M: Floats, i: Index, v: Floats, out: Floats, lanes: Floats) -> 
     out[j] += t + (q * x + M[j, j] * y)
 
 
-@inner
+@core
 def add_first_row(M: Floats, n: int, v: Floats, out: Floats) -> None:
     """The same for row 0 if n is odd, so that all others come in twos."""
     if n % 2 == 1:
         out[0] += M[0, 0] * v[0]
 
 
-@inner
+@core
 def clear(v: Floats, n: int) -> None:
     """v = 0."""
     for i in range(np.uint64(n)):
@@ -137,7 +137,7 @@ def move_last(M: Floats, n: int, r: int) -> None:
     M[r, r] = M[last, last]
 
 
-@inner
+@core
 def add_rows(
     M: Floats, i: Index, scale: float, C: Floats, R: Floats, first: Index, last: Index, begin: Index, end: Index
 ) -> None:

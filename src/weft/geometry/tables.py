@@ -1,10 +1,10 @@
 """Scores from a table of weights, a row per task, and from one row of weights."""
 
 from weft.batch import Batch, Floats, Ints
-from weft.jit import kernel
+from weft.jit import part
 
 
-@kernel
+@part
 def table_scores(W: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
     """Examples lo .. hi-1, each under its own task."""
     for i in range(lo, hi):
@@ -12,7 +12,7 @@ def table_scores(W: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> N
         scores[i] = table_margin(W, batch.task[i], batch.indices, batch.values, batch.indptr[r], batch.indptr[r + 1])
 
 
-@kernel
+@part
 def table_margin(W: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
     """w_k.x of the row values[begin:end]."""
     s = 0.0
@@ -21,7 +21,7 @@ def table_margin(W: Floats, k: int, indices: Ints, values: Floats, begin: int, e
     return s
 
 
-@kernel
+@part
 def margin(w: Floats, indices: Ints, values: Floats, begin: int, end: int) -> float:
     """w.x of the row values[begin:end]."""
     s = 0.0

@@ -10,7 +10,7 @@ from weft.batch import Ints
 from weft.geometry.graphs import Graph
 from weft.geometry.interaction import CliqueBlocks, General, clique, interaction
 from weft.geometry.relation import Relation, lacks_row
-from weft.jit import inner, lean
+from weft.jit import core, lean
 
 COMPLETE, NONE, CLIQUES, GRAPH, NO_TASKS = range(5)
 """Kinds of ties; the last: all kernels are those of the rows alone."""
@@ -25,7 +25,7 @@ def matrix_of(graph: Graph, tasks: int) -> CliqueBlocks | General:
     return interaction(graph, tasks if graph.grows else graph.names)
 
 
-@inner
+@core
 def tie(kind: int, relation: Relation, i: int, j: int) -> float:
     """(A^-1)_ij, on the complete graph times N + 1; tasks that a graph does not name are tied to nobody."""
     if kind == COMPLETE:
@@ -41,14 +41,14 @@ def tie(kind: int, relation: Relation, i: int, j: int) -> float:
     return float(relation.entries[relation.start[i] + relation.place[j]])
 
 
-@inner
+@core
 def clique_size(relation: Relation, i: int) -> float:
     """The number of tasks in the clique of task i, plus one."""
     c = relation.component[i]
     return float(relation.bounds[c + 1] - relation.bounds[c] + 1)
 
 
-@inner
+@core
 def unit(kind: int, tasks: int) -> float:
     """What `tie` is multiplied by to give (A^-1)_ij."""
     return 1.0 / (tasks + 1.0) if kind == COMPLETE else 1.0

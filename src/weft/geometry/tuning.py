@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.batch import Floats
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 if TYPE_CHECKING:
     from weft.geometry.interaction import Interaction
 
 
-@kernel
+@part
 def spread(N: int, sigma: float) -> float:
     """s = sigma^2 (N-1)/N: sum |u_i - ubar|^2 <= s N D^2."""
     return sigma * sigma * (N - 1.0) / N

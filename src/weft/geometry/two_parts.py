@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.batch import Floats, Ints
 from weft.instructions import prefetch
-from weft.jit import inner
+from weft.jit import core
 from weft.pairs import (
     AHEAD,
     FAR,
@@ -26,7 +26,7 @@ LONG = 24
 """Non-zeros of a long row."""
 
 
-@inner
+@core
 def ask_ahead(
     layout: Ints,
     keys: Keys,
@@ -53,7 +53,7 @@ def ask_ahead(
         ask_table(layout, own, task[ahead], indices, begin, end)
 
 
-@inner
+@core
 def dot_parts(
     layout: Ints,
     keys: Keys,
@@ -127,7 +127,7 @@ def dot_parts(
     return (z0 + z1) + (z2 + z3), (m0 + m1) + (m2 + m3), (s0 + s1) + (s2 + s3)
 
 
-@inner
+@core
 def add_parts(
     layout: Ints,
     keys: Keys,
@@ -160,7 +160,7 @@ def add_parts(
         shared[c, feature] += shared_step * value
 
 
-@inner
+@core
 def dot_vector(vector: Floats, indices: Ints, values: Floats, begin: int, end: int) -> tuple[float, float]:
     """v . x and |x|^2, summed as in `dot_parts`."""
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
@@ -183,7 +183,7 @@ def dot_vector(vector: Floats, indices: Ints, values: Floats, begin: int, end: i
     return (t0 + t1) + (t2 + t3), (s0 + s1) + (s2 + s3)
 
 
-@inner
+@core
 def add_vector(vector: Floats, indices: Ints, values: Floats, begin: int, end: int, step: float) -> None:
     """v += step x."""
     for e in range(np.uint64(begin), np.uint64(end)):

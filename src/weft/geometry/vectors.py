@@ -5,12 +5,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.jit import kernel
+from weft.jit import kernel, part
 
 Vector = NDArray[np.float64]
 
 
-@kernel
+@part
 def p_norm(p: float, v: Vector) -> float:
     """The p-norm, 1 <= p <= inf, without overflow."""
     top = 0.0

@@ -52,7 +52,7 @@ from weft.geometry.generator import integer_below
 from weft.geometry.kernels import self_value
 from weft.geometry.relation import UNKNOWN_ROW, Relation
 from weft.geometry.ties import COMPLETE, GRAPH, lacks_ties, tie
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.state import SUPPORT
 
 PERCEPTRON, RANDOM, FORGETRON = range(3)
@@ -103,7 +103,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
     return len(rounds) - 1
 
 
-@kernel
+@part
 def _lacks_ties(hyper: Budget, rows: Rows, relation: Relation, task: Ints, lo: int, hi: int) -> bool:
     """The Forgetron asks for f at rows that it keeps, so that it needs their tasks' ties too."""
     if lacks_ties(hyper.ties, relation, task, lo, hi):
@@ -115,7 +115,7 @@ def _lacks_ties(hyper: Budget, rows: Rows, relation: Relation, task: Ints, lo: i
     return False
 
 
-@kernel
+@part
 def _enter(
     hyper: Budget,
     rows: Rows,
@@ -142,7 +142,7 @@ def _enter(
         _forget(hyper, rows, relation, batch, i, y, xx, last, phi)
 
 
-@kernel
+@part
 def _damage(hyper: Budget, rows: Rows, relation: Relation, s: int) -> float:
     """|b_s K(x_s, .)|, what the function loses with row s."""
     task = rows.marks[s, OWNER]
@@ -151,7 +151,7 @@ def _damage(hyper: Budget, rows: Rows, relation: Relation, s: int) -> float:
     return float(rows.scalars[FACTOR] * abs(rows.numbers[s, COEFFICIENT]) * size)
 
 
-@kernel
+@part
 def _replace_at_random(
     hyper: Budget, rows: Rows, relation: Relation, generator: Ints, batch: Batch, i: int, y: float, xx: float
 ) -> None:
@@ -169,7 +169,7 @@ def _replace_at_random(
             place = drawn
 
 
-@kernel
+@part
 def _shrinking(
     hyper: Budget, rows: Rows, relation: Relation, y: float, nonzeros: int, work: Workspace, k: Floats
 ) -> tuple[float, float]:
@@ -198,7 +198,7 @@ def _shrinking(
     return last, float(phi)
 
 
-@kernel
+@part
 def _forget(
     hyper: Budget, rows: Rows, relation: Relation, batch: Batch, i: int, y: float, xx: float, last: float, phi: float
 ) -> None:

@@ -46,7 +46,7 @@ from weft.geometry.kernels import self_value
 from weft.geometry.projection_steps import least_damage, project, project_member
 from weft.geometry.symmetric import move_last, set_member
 from weft.geometry.ties import lacks_ties, tie
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.state import SUPPORT
 
 
@@ -94,7 +94,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
     return len(rounds) - 1
 
 
-@kernel
+@part
 def _mistake(
     hyper: Budget,
     rows: Rows,
@@ -140,7 +140,7 @@ def _mistake(
             r = _evict(rows, H, Q, r, unit, size, diagonal, space)
 
 
-@kernel
+@part
 def _share_out(numbers: Floats, n: int, r: int, g: Floats) -> None:
     """b_l += b_r g_l for all l but r, whose place becomes b_r g_r."""
     b_r = numbers[r, COEFFICIENT]
@@ -149,7 +149,7 @@ def _share_out(numbers: Floats, n: int, r: int, g: Floats) -> None:
         numbers[j, COEFFICIENT] += b_r * g[j]
 
 
-@kernel
+@part
 def _evict(
     rows: Rows, H: Floats, Q: Floats, new: int, unit: float, size: Floats, diagonal: Floats, space: Floats
 ) -> int:

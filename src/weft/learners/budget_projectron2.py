@@ -48,7 +48,7 @@ from weft.geometry.projection_steps import add_squares, least_damage, project, p
 from weft.geometry.relation import Relation
 from weft.geometry.symmetric import move_last, set_member
 from weft.geometry.ties import CLIQUES, COMPLETE, GRAPH, NO_TASKS, clique_size, lacks_ties
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.state import MOVER, SUPPORT
 
 ROW, SUM = range(2)
@@ -65,12 +65,12 @@ class Shares(NamedTuple):
     counts: Ints
 
 
-@kernel
+@part
 def _shares_of(state: ActiveSet) -> Shares:
     return Shares(state.weights, state.sums, state.places, state.used, state.counts)
 
 
-@kernel
+@part
 def _clique_of(hyper: Budget, relation: Relation, task: int) -> int:
     """The clique of a task, or -1 if there is none: on graphs without cliques, and for tasks that a graph lacks."""
     if hyper.ties == COMPLETE:
@@ -80,7 +80,7 @@ def _clique_of(hyper: Budget, relation: Relation, task: int) -> int:
     return -1
 
 
-@kernel
+@part
 def _unit(hyper: Budget, relation: Relation, counts: Ints, task: int) -> float:
     """1 / (n_c + 1) for the clique of a task, 1 where there is none."""
     if hyper.ties == CLIQUES:
@@ -88,7 +88,7 @@ def _unit(hyper: Budget, relation: Relation, counts: Ints, task: int) -> float:
     return unit_for(hyper, counts, task)
 
 
-@kernel
+@part
 def _score(hyper: Budget, shares: Shares, relation: Relation, task: int, k: Floats) -> float:
     """f_task(x) from the kernels of x with the active set."""
     n, total = shares.used[SUPPORT], 0.0
@@ -146,7 +146,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
     return len(rounds) - 1
 
 
-@kernel
+@part
 def _mistake(
     hyper: Budget,
     rows: Rows,
@@ -198,7 +198,7 @@ def _mistake(
         r = _evict(hyper, rows, shares, relation, H, Q, r, size, diagonal, space)
 
 
-@kernel
+@part
 def _evict(
     hyper: Budget,
     rows: Rows,
@@ -230,13 +230,13 @@ def _evict(
 # --- the weights of all tasks ---
 
 
-@kernel
+@part
 def _movers(hyper: Budget, shares: Shares, relation: Relation) -> int:
     """Rows of `weights` in use."""
     return len(relation.component) if hyper.ties == GRAPH else int(shares.used[MOVER])
 
 
-@kernel
+@part
 def _open(hyper: Budget, shares: Shares, relation: Relation, task: int) -> None:
     """A row for a task that errs for the first time, and for its clique."""
     if hyper.ties == GRAPH:
@@ -251,7 +251,7 @@ def _open(hyper: Budget, shares: Shares, relation: Relation, task: int) -> None:
         places[c, SUM] = shares.counts[SUMS]
 
 
-@kernel
+@part
 def _move_all(
     hyper: Budget, shares: Shares, relation: Relation, task: int, y: float, a: Floats, first: int, last: int
 ) -> None:
@@ -273,7 +273,7 @@ def _move_all(
             sums[places[c, SUM] - 1, s] += y * a[s]
 
 
-@kernel
+@part
 def _column_norms(hyper: Budget, shares: Shares, relation: Relation, size: Floats) -> None:
     """|beta_:j| of every member; on a clique of n tasks its square is ((n+2) s_j^2 + sum_l C_lj^2) / (n+1)^2."""
     n, places = shares.used[SUPPORT], shares.places
@@ -296,7 +296,7 @@ def _column_norms(hyper: Budget, shares: Shares, relation: Relation, size: Float
         size[j] = np.sqrt(size[j])
 
 
-@kernel
+@part
 def _share_out(hyper: Budget, shares: Shares, relation: Relation, r: int, g: Floats) -> None:
     """beta_:l += beta_:r g_l for all l but r, whose column becomes beta_:r g_r."""
     n = shares.used[SUPPORT]
@@ -306,7 +306,7 @@ def _share_out(hyper: Budget, shares: Shares, relation: Relation, r: int, g: Flo
         share_out(shares.sums, c, n, r, g)
 
 
-@kernel
+@part
 def _move_last(hyper: Budget, shares: Shares, relation: Relation, n: int, r: int) -> None:
     for l in range(_movers(hyper, shares, relation)):
         shares.weights[l, r] = shares.weights[l, n - 1]

@@ -36,7 +36,7 @@ from weft.batch import Batch, Floats, Ints, set_single, squared_norm
 from weft.geometry.losses import HINGE
 from weft.geometry.similarity import cosines
 from weft.geometry.tables import margin, table_margin, table_scores
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learner import Kernels, Shares, Target
 from weft.learners.parameters import Bytes, Real, check, parameter
 from weft.learners.task_matrix import LIMIT, refuse_tables
@@ -166,7 +166,7 @@ class CwColHyper(NamedTuple):
     mix: float
 
 
-@kernel
+@part
 def _note(trace: Floats, i: int, s: float, y: float, n2: float, letter: float) -> None:
     """The loss, whether the personal model moves, |x|^2, and C or r."""
     if trace.shape[0]:

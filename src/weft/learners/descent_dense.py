@@ -17,7 +17,7 @@ from weft.geometry.interaction import CliqueBlocks, General
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.projections import project_balls_clique, project_balls_general, project_v_sigma
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.state import Array, Plan
 
 TASKS, TUNED = 0, 1
@@ -62,7 +62,7 @@ def both_parts(state: Models, tasks: int, features: int) -> tuple[Array, Array]:
     return models - mean, mean
 
 
-@kernel
+@part
 def retune(rule: Rule, X: Floats, counts: Ints, scalars: Floats, inverse: Floats, N: int) -> None:
     """What contains N, for N tasks; newcomers start at the shared part b/(1+b) xbar, within V_sigma at the mean."""
     before = counts[TASKS]
@@ -87,7 +87,7 @@ def retune(rule: Rule, X: Floats, counts: Ints, scalars: Floats, inverse: Floats
                 X[i, f] = share * mean if rule.projection == BALL else mean
 
 
-@kernel
+@part
 def move(X: Floats, scalars: Floats, inverse: Floats, N: int, batch: Batch, i: int, size: float) -> None:
     """X += size A^-1[:, task] x."""
     task, _, row, indptr, indices, values, _ = batch
@@ -103,7 +103,7 @@ def move(X: Floats, scalars: Floats, inverse: Floats, N: int, batch: Batch, i: i
                 X[k, indices[e]] += size * reach * values[e]
 
 
-@kernel
+@part
 def project(rule: Rule, X: Floats, scalars: Floats, matrix: Floats, N: int) -> None:
     """Back into the balls, or into V_sigma."""
     if rule.projection != BALL:
@@ -115,7 +115,7 @@ def project(rule: Rule, X: Floats, scalars: Floats, matrix: Floats, N: int) -> N
         project_balls_clique(X, N, X.shape[1], scalars[B], rule.D)
 
 
-@kernel
+@part
 def compound(scalars: Floats, inverse: Floats, N: int, batch: Batch, lo: int, hi: int, g: Floats, d: int) -> float:
     """sum_ij A^-1_ij <g_i, g_j> of a round."""
     task, _, row, indptr, indices, values, _ = batch
@@ -136,7 +136,7 @@ def compound(scalars: Floats, inverse: Floats, N: int, batch: Batch, lo: int, hi
     return total
 
 
-@kernel
+@part
 def row_dot(X: Floats, j: int, batch: Batch, i: int) -> tuple[float, float]:
     """<x_j, phi> and |phi|^2 of example i."""
     _, _, row, indptr, indices, values, _ = batch
@@ -147,7 +147,7 @@ def row_dot(X: Floats, j: int, batch: Batch, i: int) -> tuple[float, float]:
     return total, square
 
 
-@kernel
+@part
 def newcomer_dot(rule: Rule, X: Floats, N: int, batch: Batch, i: int) -> float:
     """The score of a task that is not known, at its start: see `retune`."""
     _, _, row, indptr, indices, values, _ = batch
@@ -175,7 +175,7 @@ def predict(rule: Rule, state: Models, batch: Batch, scores: Floats) -> None:
             scores[i] = 0.0 if len(inverse) else newcomer_dot(rule, X, counts[TASKS], batch, i)
 
 
-@kernel
+@part
 def descend(
     rule: Rule,
     X: Floats,

@@ -19,7 +19,7 @@ from weft.geometry.interaction import General
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.relation import Relation, diagonal, lacks_row, relation_of, solve_rows
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.pairs import (
     HASHED,
     Pairs,
@@ -91,7 +91,7 @@ def factor_of(rule: Rule, state: Sums) -> float:
     return float(state.scalars[SCALE])
 
 
-@kernel
+@part
 def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[float, float]:
     """sum_j A^-1_ij <G_j, x> of example i, and |x|^2."""
     pairs, own, touched, _, relation = state
@@ -117,7 +117,7 @@ def _ask_neighbours(state: Sums, batch: Batch, i: int, slots: Ints) -> tuple[flo
     return total, square
 
 
-@kernel
+@part
 def _rows_dot(batch: Batch, one: int, other: int) -> float:
     """<x, x'> of two rows, both sorted."""
     _, _, row, indptr, indices, values, _ = batch
@@ -134,7 +134,7 @@ def _rows_dot(batch: Batch, one: int, other: int) -> float:
     return total
 
 
-@kernel
+@part
 def _compound(relation: Relation, batch: Batch, lo: int, hi: int, g: Floats) -> float:
     """sum_ij A^-1_ij <g_i, g_j> of a round."""
     total = 0.0
@@ -217,7 +217,7 @@ def learn(rule: Rule, state: Sums, batch: Batch, start: int, scores: Floats, tra
     return len(rounds) - 1
 
 
-@kernel
+@part
 def _project(rule: Rule, state: Sums) -> None:
     """Back into the ball |x|_A <= radius, by the factor s alone."""
     own, scalars = state.own, state.scalars

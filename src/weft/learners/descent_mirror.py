@@ -20,7 +20,7 @@ from weft.geometry.links import link, project_simplex_pnorm
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.mirror import P_NORM, P_SIMPLEX, add_to_sum, dual_norm, image, refresh
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learners.mirror_table import (
     ADAPTIVE,
     ANYTIME,
@@ -54,7 +54,7 @@ from weft.learners.mirror_table import (
 )
 
 
-@kernel
+@part
 def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, start: Floats) -> float:
     """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; for a task that is not known, as if it came now, at `start`."""
     theta, _, sums, known, counts, scalars, root, _ = state
@@ -88,7 +88,7 @@ def score_row(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, st
     return float(scalars[SCALE] * total)
 
 
-@kernel
+@part
 def newcomer(rule: MirrorRule, state: Table, f: float, batch: Batch) -> Floats:
     """Where a task starts that is not known yet, if the batch has one and it can come."""
     if not rule.graph:
@@ -119,7 +119,7 @@ def start_of_newcomer(rule: MirrorRule, state: Table, f: float) -> Floats:
     return start
 
 
-@kernel
+@part
 def _reach(rule: MirrorRule, state: Table, j: int, k: int) -> float:
     """A^{-1/2}_kj, or of the one column that stands for all."""
     if rule.graph:
@@ -129,7 +129,7 @@ def _reach(rule: MirrorRule, state: Table, j: int, k: int) -> float:
     return float(state.scalars[SHARED])
 
 
-@kernel
+@part
 def _step(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, size: float) -> None:
     """theta_k += size A^{-1/2}_ki phi for all k."""
     theta, shared_part, sums, known, _, scalars, _, _ = state
@@ -148,7 +148,7 @@ def _step(rule: MirrorRule, state: Table, f: float, batch: Batch, i: int, size: 
     scalars[TOUCHED] += indptr[row[i] + 1] - indptr[row[i]]
 
 
-@kernel
+@part
 def _step_on_simplex(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: Floats, eta: float) -> None:
     """y_k = f_q([f_p(y_k) - eta (A^{-1/2} G)_k + nu]_+) for all k, with sum y_k = 1 (Sec. 3.3)."""
     theta, _, _, _, _, scalars, _, _ = state
@@ -174,7 +174,7 @@ def _step_on_simplex(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: 
             theta[j, k] = y[j]
 
 
-@kernel
+@part
 def _keep_known(state: Table, dual: Floats) -> None:
     """Features that do not count yet stay at zero: their dual weight is below every threshold."""
     for j in range(len(dual)):
@@ -182,7 +182,7 @@ def _keep_known(state: Table, dual: Floats) -> None:
             dual[j] = -np.inf
 
 
-@kernel
+@part
 def _energy(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: Floats, q: float) -> float:
     """sum_k |sum_i A^{-1/2}_ki g_i|_q^2 of a round."""
     task, _, row, indptr, indices, values, _ = batch
@@ -199,7 +199,7 @@ def _energy(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: F
     return total
 
 
-@kernel
+@part
 def _rate(rule: MirrorRule, state: Table) -> float:
     """eta_t, with what this round has added to the counts and sums."""
     scalars = state.scalars
@@ -221,7 +221,7 @@ def predict(rule: MirrorRule, state: Table, batch: Batch, scores: Floats) -> Non
         scores[i] = score_row(rule, state, f, batch, i, start)
 
 
-@kernel
+@part
 def descend(
     rule: MirrorRule,
     state: Table,
@@ -290,7 +290,7 @@ def learn(rule: MirrorRule, state: Table, batch: Batch, start: int, scores: Floa
     return len(rounds) - 1
 
 
-@kernel
+@part
 def _diagonal(rule: MirrorRule, state: Table, i: int) -> float:
     """A^-1_ii."""
     if not rule.graph:

@@ -34,7 +34,7 @@ from weft.geometry.interaction import CliqueBlocks
 from weft.geometry.losses import loss_value, slope
 from weft.geometry.rounds import widest_round
 from weft.geometry.two_parts import add_parts, add_vector, ask_ahead, dot_parts, dot_vector
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.pairs import HASHED, TASK_STRIDE, Pairs, dense, find_row, fits, slot_space
 from weft.state import Array, Plan, live
 
@@ -115,7 +115,7 @@ def both_parts(rule: Rule, state: Parts, plan: Plan, tasks: int, features: int) 
     return own, factor * parts["shared"][label]
 
 
-@kernel
+@part
 def _retune(rule: Rule, state: Parts, N: int) -> None:
     """What contains N, for N tasks; newcomers start at the shared part, and everybody is projected once."""
     pairs, own, _, sums, counts, scalars, _ = state
@@ -138,7 +138,7 @@ def _retune(rule: Rule, state: Parts, N: int) -> None:
                 own[j * width + f] = sums[f]
 
 
-@kernel
+@part
 def _remeasure(state: Parts) -> None:
     """Q = |x|_A^2 from the four sums."""
     _, _, _, _, counts, scalars, _ = state
@@ -150,7 +150,7 @@ def _remeasure(state: Parts) -> None:
     scalars[Q_REST] = 0.0
 
 
-@kernel
+@part
 def _resynchronise(state: Parts) -> None:
     """The four sums, and Q, from the parts themselves."""
     pairs, own, shared, sums, _, scalars, _ = state
@@ -164,7 +164,7 @@ def _resynchronise(state: Parts) -> None:
     _remeasure(state)
 
 
-@kernel
+@part
 def _shrink(state: Parts) -> None:
     """If Q is above its limit, scale to it."""
     scalars = state.scalars
@@ -174,7 +174,7 @@ def _shrink(state: Parts) -> None:
         scalars[Q], scalars[Q_REST] = scalars[LIMIT], 0.0
 
 
-@kernel
+@part
 def _fold(rule: Rule, state: Parts) -> None:
     """s = 1, with the same models."""
     _, own, shared, sums, _, scalars, _ = state
@@ -200,7 +200,7 @@ def factor_of(rule: Rule, state: Parts) -> float:
     return float(state.scalars[SCALE])
 
 
-@kernel
+@part
 def _together(batch: Batch, lo: int, hi: int, g: Floats, label: Ints, c: int | np.int64, total: Floats) -> float:
     """|sum of the gradients g x of a round, of the tasks of cluster c|^2; `total` is scratch, zero again after."""
     task, _, row, indptr, indices, values, _ = batch
@@ -352,7 +352,7 @@ def learn(rule: Rule, state: Parts, batch: Batch, start: int, scores: Floats, tr
     return len(rounds) - 1
 
 
-@kernel
+@part
 def _largest_diagonal(rule: Rule, state: Parts) -> float:
     """max_i A^-1_ii."""
     scalars, clusters = state.scalars, state.clusters
@@ -364,7 +364,7 @@ def _largest_diagonal(rule: Rule, state: Parts) -> float:
     return largest
 
 
-@kernel
+@part
 def _project(
     rule: Rule,
     state: Parts,

@@ -13,7 +13,7 @@ from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.interaction import CliqueBlocks
 from weft.geometry.losses import HINGE, loss_value
 from weft.geometry.two_parts import add_parts, ask_ahead, dot_parts
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.pairs import HASHED, Pairs, dense, fits, slot_space
 from weft.state import Plan
 
@@ -83,7 +83,7 @@ def predict(hyper: Hyper, state: Sums, batch: Batch, scores: Floats) -> None:
     _score(hyper, state, batch, batch.rounds[0], len(scores), scores)
 
 
-@kernel
+@part
 def _score(hyper: Hyper, state: Sums, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
     pairs, own, shared, _, cliques = state
     layout, keys, table = pairs

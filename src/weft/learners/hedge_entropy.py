@@ -9,7 +9,7 @@ from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.hedge import hedge_rate, hedge_weights
 from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learners import mirror_table
 from weft.learners.descent_mirror import descend, newcomer, score_row
 from weft.learners.mirror_table import STEEPEST, MirrorRule, Table, welcome
@@ -54,7 +54,7 @@ def blank(tasks: int, sigmas: Array) -> Experts:
     )
 
 
-@kernel
+@part
 def _rule_of(rule: MirrorRule, sigma: float) -> MirrorRule:
     """The rule of the expert that assumes this sigma."""
     return MirrorRule(

@@ -10,7 +10,7 @@ from weft.geometry.descent import Rule
 from weft.geometry.hedge import hedge_rate, hedge_weights
 from weft.geometry.losses import loss_value
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learners.descent_dense import TASKS, TUNED, descend, newcomer_dot, retune, row_dot
 from weft.state import Array, Plan
 
@@ -57,7 +57,7 @@ def blank(tasks: int, sigmas: Array) -> Experts:
     return Experts(none, counts, np.zeros((K, 7)), np.zeros(K), one, one.copy(), np.ascontiguousarray(sigmas))
 
 
-@kernel
+@part
 def _rule_of(rule: Rule, sigma: float) -> Rule:
     """The rule of the expert that assumes this sigma."""
     return Rule(

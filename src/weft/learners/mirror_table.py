@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints
 from weft.geometry.mirror import BEYOND, ENTROPY, OFFSET, P_NORM, P_SIMPLEX, PEAK, SUM, column_norm, image, refresh
-from weft.jit import kernel
+from weft.jit import kernel, part
 from weft.state import Array, Plan
 
 CONSTANT, HORIZON, ANYTIME, ADAPTIVE, LEADER, LEADER_SQRT = range(6)
@@ -131,7 +131,7 @@ def _images(rule: MirrorRule, state: Table, f: float, out: Floats) -> None:
 # --- what contains N or d ------------------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def _p_of(rule: MirrorRule, d: int) -> float:
     """p as given, or on the simplex 2 ln d / (2 ln d - 1), at most 2 (Prop. 5)."""
     if not math.isnan(rule.p):
@@ -141,7 +141,7 @@ def _p_of(rule: MirrorRule, d: int) -> float:
     return min(2.0, 2.0 * math.log(d) / (2.0 * math.log(d) - 1.0))
 
 
-@kernel
+@part
 def _curvature(rule: MirrorRule, p: float, d: int) -> tuple[float, float]:
     """lambda, and C = max B_psi(., 1/d) on the simplex."""
     if rule.kind == ENTROPY:
@@ -164,7 +164,7 @@ def root_of(rule: MirrorRule, N: int) -> tuple[float, float, float]:
     return b, 1.0 / root, b / (1.0 + root) / root / N
 
 
-@kernel
+@part
 def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
     """b, A^{-1/2} and the rate for N tasks and d features."""
     counts, scalars, root = state.counts, state.scalars, state.root
@@ -205,7 +205,7 @@ def columns_of(state: Table) -> int:
     return 1 if math.isinf(state.scalars[B]) else int(state.counts[TASKS])
 
 
-@kernel
+@part
 def conjugate(p: float) -> float:
     return np.inf if p <= 1.0 else p / (p - 1.0)
 
@@ -220,7 +220,7 @@ def factor_of(rule: MirrorRule, state: Table) -> float:
     return 1.0
 
 
-@kernel
+@part
 def _begin(rule: MirrorRule, state: Table) -> None:
     """Every declared task at its start, as soon as there are tasks and features."""
     theta, _, _, known, counts, _, _, _ = state
@@ -234,7 +234,7 @@ def _begin(rule: MirrorRule, state: Table) -> None:
     refresh_all(rule, state, factor_of(rule, state))
 
 
-@kernel
+@part
 def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
     """New tasks start at the shared part; on the simplex of p-norms, at the mean. Everybody is projected once."""
     theta, shared, sums, known, counts, scalars, _, _ = state
@@ -259,7 +259,7 @@ def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
         into_ball(rule, state, conjugate(scalars[P]))
 
 
-@kernel
+@part
 def _welcome_feature(rule: MirrorRule, state: Table, j: int) -> None:
     """One feature more counts: it enters with dual weight 0, or with its share of the simplex."""
     theta, _, sums, known, counts, _, _, _ = state
@@ -283,7 +283,7 @@ def _welcome_feature(rule: MirrorRule, state: Table, j: int) -> None:
     _retune(rule, state, counts[TASKS], d + 1)
 
 
-@kernel
+@part
 def refresh_all(rule: MirrorRule, state: Table, f: float) -> None:
     theta, _, sums, known, _, scalars, _, _ = state
     scalars[TOUCHED] = 0.0
@@ -301,7 +301,7 @@ def admit(rule: MirrorRule, state: Table, features: int) -> None:
     _begin(rule, state)
 
 
-@kernel
+@part
 def welcome(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int) -> None:
     """Tasks and features that a round brings for the first time."""
     task, _, row, indptr, indices, _, _ = batch
@@ -316,7 +316,7 @@ def welcome(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int) -> N
         _welcome_tasks(rule, state, N)
 
 
-@kernel
+@part
 def into_ball(rule: MirrorRule, state: Table, q: float) -> None:
     """sum_k |y_k|_p^2 <= radius^2: the Bregman projection scales all columns alike."""
     theta, shared, sums, _, counts, scalars, _, _ = state

@@ -28,7 +28,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.losses import CODES, direction, loss_value
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learner import Kernels, Shares, Target
 from weft.learners.own_parts import PLAN, OwnParts, blank, relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
@@ -99,7 +99,7 @@ class Hyper(NamedTuple):
     pooled: bool
 
 
-@kernel
+@part
 def _step(hyper: Hyper, l: float, n2: float) -> float:
     if l <= 0.0 or n2 <= 0.0:
         return 0.0

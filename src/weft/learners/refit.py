@@ -20,7 +20,7 @@ from scipy import sparse
 from weft.batch import Batch, Floats, Ints
 from weft.blas import one_thread
 from weft.geometry.losses import HINGE, loss_value
-from weft.jit import inner, kernel
+from weft.jit import core, kernel
 from weft.learner import Kernels, Shares, Target, interpreted
 from weft.learners.parameters import Whole, check, parameter
 from weft.state import NO_LIMIT, NONZERO, SUPPORT, Array, Plan
@@ -219,7 +219,7 @@ def _learning(refit: Callable[[Refitted], None]) -> Callable[..., int]:
     return learn
 
 
-@inner
+@core
 def _score(
     weights: Floats, fitted: Ints, fresh: Floats, task: int, begin: int, end: int, indices: Ints, values: Floats
 ) -> float:

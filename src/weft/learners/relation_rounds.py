@@ -11,7 +11,7 @@ import numpy as np
 from weft.batch import Batch, Floats, Ints, set_single
 from weft.geometry.losses import HINGE, loss_value
 from weft.geometry.relation_steps import COVARIANCE, FIXED, VONNEUMANN, move_gram, relation_step
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.pairs import Pairs, add_table, dense, dot_rows, dot_table
 from weft.state import Plan
 
@@ -84,7 +84,7 @@ def predict(hyper: Hyper, state: Related, batch: Batch, scores: Floats) -> None:
     dot_rows(state.pairs, state.weights, False, batch, 0, len(scores), scores)
 
 
-@kernel
+@part
 def _step(hyper: Hyper, state: Related, batch: Batch, i: int, square: float, a: Floats, s: Floats) -> None:
     """W += C y A^-1[:, task] x', and G = W W' with it."""
     layout, W, N, j = state.pairs.layout, state.weights, state.counts[TASKS], batch.task[i]

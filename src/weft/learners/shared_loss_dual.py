@@ -17,7 +17,7 @@ from weft.batch import Batch, Floats, Ints, set_single, squared_norm
 from weft.geometry.kernels import kernel_value, sparse_dot
 from weft.geometry.losses import direction, loss_value
 from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learner import Kept
 from weft.state import NONZERO, SUPPORT, Array, Plan
 
@@ -108,7 +108,7 @@ def support(state: Support) -> list[Kept]:
     ]
 
 
-@kernel
+@part
 def _score(hyper: "Hyper", state: Support, task: int, batch: Batch, row: int, xx: float) -> float:
     _, _, _, indptr, indices, values, _ = batch
     begin, end = indptr[row], indptr[row + 1]
@@ -121,7 +121,7 @@ def _score(hyper: "Hyper", state: Support, task: int, batch: Batch, row: int, xx
     return total
 
 
-@kernel
+@part
 def _fits(state: Support, batch: Batch, lo: int, hi: int) -> bool:
     nonzeros = state.used[NONZERO]
     for i in range(lo, hi):
@@ -129,7 +129,7 @@ def _fits(state: Support, batch: Batch, lo: int, hi: int) -> bool:
     return bool(state.used[SUPPORT] + hi - lo <= len(state.owner) and nonzeros <= len(state.values))
 
 
-@kernel
+@part
 def _store_row(state: Support, batch: Batch, row: int) -> int:
     """Copy a row behind the others; returns where it begins."""
     first = int(state.used[NONZERO])
@@ -140,7 +140,7 @@ def _store_row(state: Support, batch: Batch, row: int) -> int:
     return first
 
 
-@kernel
+@part
 def _append(state: Support, task: int, coefficient: float, first: int, count: int, square: float) -> None:
     s = state.used[SUPPORT]
     state.owner[s], state.coefficient[s], state.square[s] = task, coefficient, square

@@ -13,7 +13,7 @@ from weft.batch import Batch, Floats, Ints, set_single, shares_row, squared_norm
 from weft.geometry.losses import UNICLASS, direction, loss_value
 from weft.geometry.rounds import first_aggressiveness, step_weights, widest_round
 from weft.geometry.shared_rows import add_shared, dot_shared
-from weft.jit import Handle, kernel
+from weft.jit import Handle, kernel, part
 from weft.learners.own_parts import weight_matrix
 from weft.pairs import (
     HASHED,
@@ -54,7 +54,7 @@ def blank(C: float, plan: Plan) -> Weights:
     return Weights(dense(0, 1) if plan.task_major else dense(1, 0), np.zeros(0), np.array([C, 0.0]))
 
 
-@kernel
+@part
 def _distance(weights: Floats, width: int, task: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
     """|z - w|, the score of a task that predicts the point z."""
     base, e, total = task * width, begin, 0.0
@@ -67,7 +67,7 @@ def _distance(weights: Floats, width: int, task: int, indices: Ints, values: Flo
     return math.sqrt(total)
 
 
-@kernel
+@part
 def _approach(
     weights: Floats, width: int, task: int, indices: Ints, values: Floats, begin: int, end: int, share: float
 ) -> None:

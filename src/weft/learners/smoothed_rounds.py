@@ -13,7 +13,7 @@ import numpy as np
 from weft.batch import Batch, Floats, Ints, set_single, shares_row
 from weft.geometry.attention import attend, normalise, read_near, widen, widen_near, write_near
 from weft.geometry.rounds import widest_round
-from weft.jit import Handle, kernel, lean
+from weft.jit import Handle, kernel, lean, part
 from weft.pairs import Pairs, add_table, dense, dot_rows, dot_table
 from weft.state import Plan
 
@@ -129,7 +129,7 @@ def _attention(hyper: Hyper, state: Smoothed, k: int, present: Ints, n: int, p: 
             p[j] = state.P[k, present[j]]
 
 
-@kernel
+@part
 def _attend(hyper: Hyper, state: Smoothed, k: int, present: Ints, n: int, p: Floats, l: Floats, kappa: float) -> None:
     """The step of row k."""
     N = state.tasks[0]
