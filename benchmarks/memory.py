@@ -1,7 +1,7 @@
 """The memory that `adaptive` needs an event for, moved and not learned from: what no arithmetic could save.
 
-A pair and a feature have a cache line of eight numbers each, and a feature has four more. Every non-zero of a row reads
-and writes all three, asked for a row ahead; nothing is computed. As for a new model, the first use of memory counts.
+A pair and a feature have a cache line of eight numbers each. Every non-zero of a row reads and writes both, asked for a
+row ahead; nothing is computed. As for a new model, the first use of memory counts.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ LINE = 8
 
 
 @kernel
-def _move(own, features, statistics, task, indptr, indices, values):
+def _move(own, features, task, indptr, indices, values):
     known, line, half = np.uint64(len(features)), np.uint64(LINE), np.uint64(WIDTH)
     for i in range(len(task)):
         ahead = min(i + 1, len(task) - 1)
@@ -28,9 +28,7 @@ def _move(own, features, statistics, task, indptr, indices, values):
             j = np.uint64(indices[later + e - begin])
             prefetch(own, (then + j) * line)
             prefetch(features, j * line)
-            prefetch(statistics, j * half)
             j, x = np.uint64(indices[e]), spread(values[e])
-            put_four(statistics, j * half, four_at(statistics, j * half) + x)
             for array, row in ((own, first + j), (features, j)):
                 put_four(array, row * line, four_at(array, row * line) + x)
                 put_four(array, row * line + half, four_at(array, row * line + half) + x)
@@ -42,7 +40,7 @@ def moved(X: sparse.csr_array, task: np.ndarray, tasks: int) -> Callable[[], Non
     rows = (task.astype(np.int64), X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data)
 
     def run() -> None:
-        shapes = ((tasks * width, LINE), (width, LINE), (width, WIDTH))
+        shapes = ((tasks * width, LINE), (width, LINE))
         _move(*(zeros(shape, np.float64) for shape in shapes), *rows)
 
     run()

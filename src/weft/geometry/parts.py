@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints
+from weft.batch import Floats, Ints
 from weft.geometry.experts import TH, G, L, R, bet, descended, settled
-from weft.instructions import prefetch
 from weft.jit import core, inner
 from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
-from weft.pairs import FAR
 
 GRADIENT, BETTING, OTHER = 0, 2, 6
 """First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
@@ -29,29 +27,6 @@ HEAVY = 2.0**500
 
 Starts = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 """Where four rows begin, counted flat."""
-
-
-@inner
-def is_far(own: Floats, features: Floats) -> bool:
-    """Whether parts do not stay in the cache."""
-    return own.size + features.size > FAR
-
-
-@inner
-def row_ahead(own: Floats, features: Floats, batch: Batch, i: int, ahead: int) -> tuple[int, int, int]:
-    """Where the row of a later example begins and ends, and its task; an empty one where all is in the cache."""
-    if ahead > 0 and i + ahead < len(batch.task) and is_far(own, features):
-        row = batch.row[i + ahead]
-        return batch.indptr[row], batch.indptr[row + 1], batch.task[i + ahead]
-    return 0, 0, 0
-
-
-@inner
-def ask(rows: Floats, width: int, first: int, indices: Ints, begin: int, count: int) -> None:
-    """Ask memory for rows that will be needed soon, counted from `first`; behind the end nothing happens."""
-    for n in range(count):
-        index = indices[np.uint64(begin) + np.uint64(n)]
-        prefetch(rows, (np.uint64(first) + np.uint64(index)) * np.uint64(width))
 
 
 @inner

@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
 from weft.bundle import hold, opened, packed
+from weft.geometry.asking import ask_own, next_row
 from weft.geometry.experts import EPS
 from weft.geometry.harmless import heed_likelihoods, heed_squares
 from weft.geometry.newton import hand_out_seats, newton_step
@@ -21,7 +22,6 @@ from weft.geometry.parts import (
     moved,
     other_moved,
     paste_rows,
-    row_ahead,
     starts_in_rest,
     starts_of,
 )
@@ -29,7 +29,7 @@ from weft.geometry.row_scaling import EVENTS, count_row
 from weft.geometry.target_frame import UMAX, count_label, frame
 from weft.jit import Handle, inner, kernel, lean
 from weft.lanes import WIDTH, four_at, spread
-from weft.learners.adaptive_scoring import Space, World, answer, ask_own, bring_sums_up_to_date, sigma, space_for, view
+from weft.learners.adaptive_scoring import Space, World, answer, bring_sums_up_to_date, sigma, space_for, view
 from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, H, Hyper, Parts, V
 from weft.pairs import COUNT, HASHED, SIZE, Pairs, first_slot, has_room, open_row
 
@@ -86,7 +86,7 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
     own, own_bias, features, bias, pooled = state.own, state.own_bias, state.features, state.bias, state.pooled
     auto = hyper.auto
     a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
-    coming, coming_end, next_task = row_ahead(state.own, state.features, batch, i, 1)
+    coming, coming_end, next_task = next_row(own, features, batch, i)
     heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
     errors = space.errors
     for m in range(4):
@@ -105,9 +105,9 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
             other_moved(own, behind(starts, OTHER), value, apart)
             other_moved(pooled, starts_of(found, n, POOLED_WIDTH), value, shared)
         if coming + WIDTH <= coming_end:
-            ask_own(state, next_task, batch.indices, coming, WIDTH)
+            ask_own(state.pairs, own, next_task, batch.indices, coming, WIDTH)
             coming += WIDTH
-    ask_own(state, next_task, batch.indices, coming, coming_end - coming)
+    ask_own(state.pairs, own, next_task, batch.indices, coming, coming_end - coming)
     at = np.uint64(whole)
     value = four_at(z, at)
     rest = starts_in_rest(PART_WIDTH)
@@ -261,7 +261,7 @@ def _learn_rounds(world: Any, start: int, scores: Floats, trace: Floats) -> int:
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if hi - lo > 1:  # all of a round is scored before any of it is learned
-            joining, space.ahead[0] = 0, 1
+            joining, space.learns[0] = 0, 0
             for i in range(lo, hi):
                 _, _, p = view(world, i)
                 scores[i] = answer(world, batch.task[i], p)
@@ -269,7 +269,7 @@ def _learn_rounds(world: Any, start: int, scores: Floats, trace: Floats) -> int:
             extra = state.n_dense[0] + joining
             if layout[HASHED] and not has_room(state.pairs, batch, lo, hi, extra, len(state.dense)):
                 return t
-        space.ahead[0] = 0
+        space.learns[0] = 1
         for i in range(lo, hi):
             count, s, p = view(world, i)
             if hi - lo == 1:

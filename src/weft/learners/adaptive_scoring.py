@@ -7,18 +7,17 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row
 from weft.bundle import opened
+from weft.geometry.asking import ask_own, ask_shared, next_row
 from weft.geometry.harmless import mixture
 from weft.geometry.newton import seat_row, seated_score
 from weft.geometry.parts import (
     OTHER,
     PART_WIDTH,
     POOLED_WIDTH,
-    ask,
     behind,
     copy_bias,
     copy_rows,
     other_scored,
-    row_ahead,
     scored,
     starts_in_rest,
     starts_of,
@@ -26,27 +25,17 @@ from weft.geometry.parts import (
 )
 from weft.geometry.row_scaling import EVENTS, HALF, NONZEROS, scale_row, sum_rows
 from weft.geometry.target_frame import HI, LO, UHI, ULO, frame
-from weft.instructions import prefetch
-from weft.jit import inner, kernel, lean
+from weft.jit import lean, part
 from weft.lanes import WIDTH, added_up, four_at, spread
 from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, Hyper, Parts, V
 from weft.pairs import (
-    BASE,
     HASHED,
-    SIZE,
     TASK_STRIDE,
     find_row,
-    first_place,
-    first_slot,
-    number_of,
-    place,
 )
 
 SMAX, QMAX = 8.0, 14.0
 """Scores are clipped where they enter the stack, log-odds where they become probabilities."""
-
-AHEAD = 1
-"""How many examples ahead memory is asked for features and keys; for pairs, whose keys are known by then, one."""
 
 
 class Space(NamedTuple):
@@ -69,7 +58,7 @@ class Space(NamedTuple):
     w: Floats  # their weights
     l: Floats  # likelihoods, or half squares, of these and of the mixture
     errors: Floats  # of the experts
-    ahead: Ints  # how many examples ahead `view` asks for pairs: 0 if the example is learned next, which asks then
+    learns: Ints  # whether the example that is looked at is learned next, which asks memory for the next one's pairs
     learned: Ints  # up to which example
     summed: Ints  # and up to which one its rows are in the sums of features
 
@@ -83,7 +72,7 @@ class World(NamedTuple):
     space: Space
 
 
-@kernel
+@part
 def space_for(state: Parts, batch: Batch) -> Space:
     """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
     longest, totals = longest_row(batch), state.totals
@@ -109,7 +98,7 @@ def space_for(state: Parts, batch: Batch) -> Space:
         small[4],
         small[5],
         small[6],
-        np.ones(1, np.int64),
+        np.zeros(1, np.int64),
         np.full(1, batch.rounds[0]),
         np.full(1, batch.rounds[0]),
     )
@@ -118,32 +107,6 @@ def space_for(state: Parts, batch: Batch) -> Space:
 @lean
 def sigma(q: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(q, -QMAX), QMAX)))
-
-
-@inner
-def _ask_shared(state: Parts, k: int, indices: Ints, begin: int, count: int, auto: bool) -> None:
-    """Ask memory for features, and for the keys of their pairs with task k if these are hashed."""
-    ask(state.features, PART_WIDTH, 0, indices, begin, count)
-    if auto:
-        ask(state.pooled, POOLED_WIDTH, 0, indices, begin, count)
-    if state.pairs.layout[HASHED]:
-        keys, table = state.pairs.keys, state.pairs.table
-        base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
-        for n in range(count):
-            prefetch(keys, base + first_place(indices[begin + n], size))
-
-
-@inner
-def ask_own(state: Parts, k: int, indices: Ints, begin: int, count: int) -> None:
-    """Ask memory for pairs of task k."""
-    layout, keys, table = state.pairs
-    if layout[HASHED]:
-        base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
-        for n in range(count):
-            number = number_of(keys[place(keys, base, size, indices[begin + n])])
-            prefetch(state.own, max(start + number - 1, 0) * PART_WIDTH)
-    else:
-        ask(state.own, PART_WIDTH, k * layout[TASK_STRIDE], indices, begin, count)
 
 
 @lean
@@ -163,20 +126,20 @@ def _find(world: Any, k: int, count: int) -> None:
 def _score(world: Any, i: int, count: int) -> None:
     """Scores of the experts, summed up in turns of four, the bias last: first shared parts, then own ones.
 
-    Memory is asked for what the next examples need a little in every turn, since it takes few questions at a time.
+    Of the next example memory is asked for half of the features in either loop; for pairs when this one is learned.
     """
     hyper, state, batch, space = opened(world)
     found, slots, z, own_bets, shared_bets, own_rest, shared_rest, pooled_rest = space[:8]
     own, features, pooled, auto = state.own, state.features, state.pooled, hyper.auto
     e, k, indices = space.e, batch.task[i], batch.indices
-    then, then_end, then_task = row_ahead(state.own, state.features, batch, i, AHEAD)
-    coming, coming_end, next_task = row_ahead(state.own, state.features, batch, i, space.ahead[0])
+    then, end, next_task = next_row(own, features, batch, i)
+    coming, coming_end = (0, 0) if space.learns[0] else (then, end)
     known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
         z[n] = 0.0
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    last, usual = four_at(z, np.uint64(whole)), begin == end or batch.indices[end - 1] < known
+    row, row_end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    last, usual = four_at(z, np.uint64(whole)), row == row_end or indices[row_end - 1] < known
     sums, others, rest = (none, none), none, starts_in_rest(PART_WIDTH)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
@@ -190,8 +153,8 @@ def _score(world: Any, i: int, count: int) -> None:
         elif auto:
             copy_rows(pooled, known, found, found, n, n + WIDTH, pooled_rest)
             others = other_scored(pooled_rest, starts_in_rest(POOLED_WIDTH), value, others)
-        if then + 2 <= then_end:
-            _ask_shared(state, then_task, indices, then, 2, auto)
+        if then + 2 <= end:
+            ask_shared(features, pooled, state.pairs, next_task, indices, then, 2)
             then += 2
     copy_rows(features, known, found, found, whole, count, shared_rest)
     copy_bias(state.bias, 0, 0, count - whole, shared_rest)
@@ -212,14 +175,14 @@ def _score(world: Any, i: int, count: int) -> None:
             copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
             sums = scored(own_rest, rest, value, a, own_bets, n, sums)
             others = other_scored(own_rest, behind(rest, OTHER), value, others)
-        if then + 2 <= then_end:
-            _ask_shared(state, then_task, indices, then, 2, auto)
+        if then + 2 <= end:
+            ask_shared(features, pooled, state.pairs, next_task, indices, then, 2)
             then += 2
         if coming + WIDTH <= coming_end:
-            ask_own(state, next_task, indices, coming, WIDTH)
+            ask_own(state.pairs, own, next_task, indices, coming, WIDTH)
             coming += WIDTH
-    _ask_shared(state, then_task, indices, then, then_end - then, auto)
-    ask_own(state, next_task, indices, coming, coming_end - coming)
+    ask_shared(features, pooled, state.pairs, next_task, indices, then, end - then)
+    ask_own(state.pairs, own, next_task, indices, coming, coming_end - coming)
     copy_rows(own, known, slots, found, whole, count, own_rest)
     copy_bias(state.own_bias, k, 0, count - whole, own_rest)
     sums = scored(own_rest, rest, last, a, own_bets, whole, sums)
