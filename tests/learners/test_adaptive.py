@@ -91,3 +91,23 @@ def test_probabilities():
         weft.Model("pa").predict_proba([[1.0]], ["a"])
     with pytest.raises(ValueError, match="auto does"):
         weft.Model("pa").borrowing()
+
+
+@pytest.mark.parametrize("limit", [1 << 23, 40], ids=["table", "hashed"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_sums_of_features_are_there_when_one_becomes_dense(name, limit, monkeypatch):
+    """In bulk they wait for the first dense feature, or for the end; one by one they cannot."""
+    monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
+    rng, stream = np.random.default_rng(4), []
+    for t in range(120):
+        names = rng.permutation(40)[:4] if t < 50 else [0, *rng.permutation(np.arange(1, 40))[:3]]
+        stream.append(({f"f{j}": float(2.0 + rng.normal()) for j in names}, rng.choice([-1.0, 1.0]), f"task {t % 3}"))
+    whole, one_by_one = weft.Model(name), weft.Model(name)
+    rows, labels, tasks = zip(*stream, strict=True)
+    scores = whole.learn(weft.Stream(list(rows), labels, tasks))
+    assert whole.state.n_dense[0] == 1
+    assert whole.state.dense[0] == whole.features.index("f0")
+    assert scores.tolist() == [one_by_one.learn_one(x, y, task) for x, y, task in stream]
+    assert whole.to_bytes() == one_by_one.to_bytes()
+    total = sum(x.get("f0", 0.0) for x in rows)
+    assert whole.state.sums[whole.features.index("f0")] == pytest.approx(total, rel=1e-12)
