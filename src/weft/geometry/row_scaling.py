@@ -19,7 +19,6 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints
 from weft.geometry.parts import PART_WIDTH, behind, starts_of
-from weft.instructions import prefetch
 from weft.jit import inner, lean
 from weft.lanes import (
     WIDTH,
@@ -50,8 +49,6 @@ CONSTANT = 1e-12
 SPARSE = 0.1
 """Rows with less than this part of all features are sparse data."""
 HALF, MOST = 0.5, 0.9
-SOON = 24
-"""How many entries ahead memory is asked for sums."""
 
 
 @inner
@@ -160,7 +157,6 @@ def sum_rows(sums: Floats, batch: Batch, first: int, last: int) -> None:
     for i in range(first, last):
         if not np.isnan(label[i]):
             for e in range(np.uint64(indptr[row[i]]), np.uint64(indptr[row[i] + 1])):
-                prefetch(sums, np.uint64(indices[min(e + np.uint64(SOON), np.uint64(len(indices) - 1))]))
                 sums[np.uint64(indices[e])] += values[e]
 
 
