@@ -68,7 +68,7 @@ else:
             shape = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
             insert: Any = cgutils.get_or_insert_function
             function = insert(builder.module, shape, "llvm.prefetch.p0")
-            builder.call(function, [pointer, number(0), number(3), number(1)])  # to be written, kept, data
+            builder.call(function, [pointer, number(0), number(3), number(1)])  # to be read, kept, data
             return context.get_dummy_value()
 
         return types.void(array, index), generate
