@@ -214,12 +214,14 @@ def _horizon(batch: Batch, done: int, most: int) -> int:
 def _shown(batch: Batch, features: int, enough: int, seen: Keys) -> bool:
     """Whether a batch shows so many pairs; `seen` has a bit for each that there can be."""
     for i in range(len(batch.task)):
-        for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
-            at = np.uint64(batch.task[i] * features + batch.indices[e])
-            word, bit = at >> np.uint64(6), np.uint64(1) << (at & np.uint64(63))
-            if seen[word] & bit == 0:
-                seen[word] |= bit
-                enough -= 1
+        first, new = np.uint64(batch.task[i] * features), np.uint64(0)
+        for e in range(np.uint64(batch.indptr[batch.row[i]]), np.uint64(batch.indptr[batch.row[i] + 1])):
+            at = first + np.uint64(batch.indices[e])
+            word, bit = at >> np.uint64(6), at & np.uint64(63)
+            had = seen[word]
+            seen[word] = had | np.uint64(1) << bit
+            new += ~(had >> bit) & np.uint64(1)  # a branch would be guessed wrong too often
+        enough -= np.int64(new)
         if enough <= 0:
             return True
     return False

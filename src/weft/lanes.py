@@ -242,8 +242,10 @@ else:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind, held = signature.args[0], arguments[0]
             columns = [builder.extract_value(arguments[5], n) for n in range(2)]
+            turned = [_shuffled(builder, columns, order) for order in ([0, 4, 2, 6], [1, 5, 3, 7])]
             for n, at in enumerate(arguments[1:5]):
-                row = _shuffled(builder, columns, [n, n + WIDTH])
+                half = [0, 1] if n < 2 else [2, 3]
+                row = _shuffled(builder, [turned[n % 2]] * 2, half)
                 builder.store(row, _pair(context, builder, kind, held, at), align=8)
             return context.get_dummy_value()
 

@@ -4,22 +4,33 @@ It takes few questions at a time, so that every turn over four entries asks a li
 end of an array does nothing.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from weft.batch import Batch, Floats, Ints
-from weft.geometry.parts import PART_WIDTH, POOLED_WIDTH
+from weft.geometry.parts import PART_WIDTH
 from weft.instructions import prefetch
-from weft.jit import inner
+from weft.jit import inner, lean
 from weft.pairs import BASE, FAR, HASHED, SIZE, TASK_STRIDE, Pairs, first_place, first_slot, number_of, place
 
 
+class Coming(NamedTuple):
+    """The row of the next example, from `begin` to `end`, and its task; empty where all is in the cache."""
+
+    indices: Ints
+    begin: int
+    end: int
+    task: int
+
+
 @inner
-def next_row(own: Floats, features: Floats, batch: Batch, i: int) -> tuple[int, int, int]:
-    """Where the row of the next example begins and ends, and its task; an empty one where all is in the cache."""
+def next_row(own: Floats, features: Floats, batch: Batch, i: int) -> Coming:
+    """The row after that of example i."""
     if i + 1 < len(batch.task) and own.size + features.size > FAR:
         row = batch.row[i + 1]
-        return batch.indptr[row], batch.indptr[row + 1], batch.task[i + 1]
-    return 0, 0, 0
+        return Coming(batch.indices, batch.indptr[row], batch.indptr[row + 1], batch.task[i + 1])
+    return Coming(batch.indices, 0, 0, 0)
 
 
 @inner
@@ -31,26 +42,35 @@ def ask(rows: Floats, width: int, first: int, indices: Ints, begin: int, count: 
 
 
 @inner
-def ask_shared(features: Floats, pooled: Floats, pairs: Pairs, k: int, indices: Ints, begin: int, count: int) -> None:
-    """Ask for features, and for the keys of their pairs with task k if these are hashed."""
-    layout, keys, table = pairs
-    ask(features, PART_WIDTH, 0, indices, begin, count)
-    if len(pooled):
-        ask(pooled, POOLED_WIDTH, 0, indices, begin, count)
-    if layout[HASHED]:
-        base, size = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE])
-        for n in range(count):
-            prefetch(keys, base + first_place(indices[begin + n], size))
+def ask_some(rows: Floats, width: int, first: int, coming: Coming, at: int, count: int) -> None:
+    """Ask for some entries of the next row, if it is as long."""
+    if coming.begin + at + count <= coming.end:
+        ask(rows, width, first, coming.indices, coming.begin + at, count)
 
 
 @inner
-def ask_own(pairs: Pairs, own: Floats, k: int, indices: Ints, begin: int, count: int) -> None:
-    """Ask for the parts of pairs of task k; their keys were asked for before."""
-    layout, keys, table = pairs
-    if layout[HASHED]:
-        base, size, start = np.uint64(table[k, BASE]), np.uint64(table[k, SIZE]), first_slot(table[k, BASE])
-        for n in range(count):
-            number = number_of(keys[place(keys, base, size, indices[begin + n])])
-            prefetch(own, max(start + number - 1, 0) * PART_WIDTH)
-    else:
-        ask(own, PART_WIDTH, k * layout[TASK_STRIDE], indices, begin, count)
+def ask_last(rows: Floats, width: int, first: int, coming: Coming, whole: int, turn: int) -> None:
+    """Ask for those entries of the next row that turns over `whole` entries, so many each, have left."""
+    done = min(whole, (coming.end - coming.begin) // turn * turn)
+    ask(rows, width, first, coming.indices, coming.begin + done, coming.end - coming.begin - done)
+
+
+@lean
+def ask_keys(pairs: Pairs, coming: Coming) -> None:
+    """Ask for the keys of the hashed pairs of the next example."""
+    base, size = np.uint64(pairs.table[coming.task, BASE]), np.uint64(pairs.table[coming.task, SIZE])
+    for e in range(coming.begin, coming.end):
+        prefetch(pairs.keys, base + first_place(coming.indices[e], size))
+
+
+@lean
+def ask_own(pairs: Pairs, own: Floats, coming: Coming) -> None:
+    """Ask for the pairs of the next example; the keys of hashed ones were asked for before."""
+    if not pairs.layout[HASHED]:
+        first = coming.task * pairs.layout[TASK_STRIDE]
+        return ask(own, PART_WIDTH, first, coming.indices, coming.begin, coming.end - coming.begin)
+    base, size = np.uint64(pairs.table[coming.task, BASE]), np.uint64(pairs.table[coming.task, SIZE])
+    start = first_slot(pairs.table[coming.task, BASE])
+    for e in range(coming.begin, coming.end):
+        number = number_of(pairs.keys[place(pairs.keys, base, size, coming.indices[e])])
+        prefetch(own, max(start + number - 1, 0) * PART_WIDTH)

@@ -30,12 +30,19 @@ Starts = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 
 @inner
-def copy_rows(parts: Floats, known: int, rows: Ints, names: Ints, begin: int, end: int, rest: Floats) -> None:
-    """Copy some rows to `rest`; zeros for a pair that was never opened, or a feature that is not known yet."""
-    for n in range(end - begin):
-        row = rows[begin + n]
+def copy_known(parts: Floats, known: int, at: Ints, names: Ints, count: int, copies: Floats) -> None:
+    """Copy the rows that begin at `at` (counted in numbers of parts), zeros for features that are not known yet."""
+    for n in range(count):
         for c in range(parts.shape[1]):
-            rest[n, c] = parts[row, c] if row >= 0 and names[begin + n] < known else 0.0
+            copies[n, c] = parts[at[n] // PART_WIDTH, c] if names[n] < known else 0.0
+
+
+@inner
+def copy_rows(parts: Floats, at: Ints, begin: int, end: int, rest: Floats) -> None:
+    """Copy some rows to `rest`."""
+    for n in range(end - begin):
+        for c in range(parts.shape[1]):
+            rest[n, c] = parts[at[begin + n] // PART_WIDTH, c]
 
 
 @inner
@@ -59,15 +66,23 @@ def starts_of(rows: Ints, n: int, width: int) -> Starts:
 
 
 @core
-def starts_of_pairs(slots: Ints, n: int) -> Starts:
-    """The same of pairs; one that was never opened, -1, reads the first slot, which no task has."""
-    at, width = np.uint64(n), np.uint64(PART_WIDTH)
+def starts_at(at: Ints, n: int) -> Starts:
+    """Where four rows of parts begin, from a list of that."""
+    first = np.uint64(n)
     return (
-        np.uint64(max(slots[at], 0)) * width,
-        np.uint64(max(slots[at + np.uint64(1)], 0)) * width,
-        np.uint64(max(slots[at + np.uint64(2)], 0)) * width,
-        np.uint64(max(slots[at + np.uint64(3)], 0)) * width,
+        np.uint64(at[first]),
+        np.uint64(at[first + np.uint64(1)]),
+        np.uint64(at[first + np.uint64(2)]),
+        np.uint64(at[first + np.uint64(3)]),
     )
+
+
+@core
+def pooled_starts(at: Ints, n: int) -> Starts:
+    """Where the pooled expert of four features begins, from a list of where their parts do."""
+    a, b, c, d = starts_at(at, n)
+    narrower = np.uint64(PART_WIDTH // POOLED_WIDTH)
+    return a // narrower, b // narrower, c // narrower, d // narrower
 
 
 @core
@@ -133,11 +148,11 @@ def other_moved(weights: Floats, starts: Starts, z: Four, errors: Errors) -> Non
 
 
 @inner
-def paste_rows(parts: Floats, columns: int, rows: Ints, begin: int, end: int, rest: Floats) -> None:
+def paste_rows(parts: Floats, columns: int, at: Ints, begin: int, end: int, rest: Floats) -> None:
     """The first columns of rows that were copied come back."""
     for n in range(end - begin):
         for c in range(columns):
-            parts[rows[begin + n], c] = rest[n, c]
+            parts[at[begin + n] // PART_WIDTH, c] = rest[n, c]
 
 
 @inner

@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, set_single
 from weft.bundle import hold, opened, packed
-from weft.geometry.asking import ask_own, next_row
+from weft.geometry.asking import Coming, ask_last, ask_own, ask_some, next_row
 from weft.geometry.experts import EPS
 from weft.geometry.harmless import heed_likelihoods, heed_squares
 from weft.geometry.newton import hand_out_seats, newton_step
@@ -22,16 +22,17 @@ from weft.geometry.parts import (
     moved,
     other_moved,
     paste_rows,
+    pooled_starts,
+    starts_at,
     starts_in_rest,
-    starts_of,
 )
 from weft.geometry.row_scaling import EVENTS, count_row
 from weft.geometry.target_frame import UMAX, count_label, frame
-from weft.jit import Handle, inner, kernel, lean
+from weft.jit import Handle, core, inner, kernel, lean
 from weft.lanes import WIDTH, four_at, spread
 from weft.learners.adaptive_scoring import Space, World, answer, bring_sums_up_to_date, sigma, space_for, view
 from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, H, Hyper, Parts, V
-from weft.pairs import COUNT, HASHED, SIZE, Pairs, first_slot, has_room, open_row
+from weft.pairs import COUNT, HASHED, SIZE, TASK_STRIDE, Pairs, first_slot, has_room, open_row
 
 ETA_STACK = 0.1
 """The stack's rate."""
@@ -78,58 +79,82 @@ def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
     return sigma(space.e[m]) - u
 
 
+@core
+def _moved_rows(
+    parts: Floats, at: Ints, z: Floats, bets: Floats, errors: Errors, whole: int, own: Floats, coming: Coming, asked: int
+) -> None:
+    """Parts of whole vectors learn; every turn asks memory for two pairs of the next example."""
+    first = coming.task
+    for n in range(0, whole, WIDTH):
+        place = np.uint64(n)
+        moved(parts, starts_at(at, n), four_at(z, place), four_at(bets, place), errors)
+        ask_some(own, PART_WIDTH, first, coming, asked + n // 2, 2)
+
+
 @lean
 def _move(world: Any, i: int, count: int, u: float) -> None:
     """Every expert learns from its own error."""
     hyper, state, batch, space = opened(world)
-    found, slots, z, own_bets, shared_bets, own_rest, shared_rest, pooled_rest = space[:8]
-    own, own_bias, features, bias, pooled = state.own, state.own_bias, state.features, state.bias, state.pooled
-    auto = hyper.auto
+    z, own_bets, shared_bets, own_rest, shared_rest = (
+        space.z,
+        space.own_bets,
+        space.shared_bets,
+        space.own_rest,
+        space.shared_rest,
+    )
+    own, own_bias, features, bias = state.own, state.own_bias, state.features, state.bias
+    at_own, at_shared = space.at_own, space.at_shared
     a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
-    coming, coming_end, next_task = next_row(own, features, batch, i)
     heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
     errors = space.errors
-    for m in range(4):
+    for m in range(4 if hyper.auto else 2):
         errors[m] = _expert_error(hyper, space, m, u)
     by_steps, by_bets = spread(heavier * errors[0]), spread(errors[1])
     alone, together = spread(heavier * errors[2]), spread(heavier * errors[3])
     apart = Errors(by_steps, by_bets, alone, spread(a * (EPS + hyper.prior)), eta, weight)
     shared = Errors(by_steps, by_bets, together, spread(a * EPS), eta, weight)
-    for n in range(0, whole, WIDTH):
-        at = np.uint64(n)
-        value = four_at(z, at)
-        starts = starts_of(slots, n, PART_WIDTH)
-        moved(own, starts, value, four_at(own_bets, at), apart)
-        moved(features, starts_of(found, n, PART_WIDTH), value, four_at(shared_bets, at), shared)
-        if auto:
-            other_moved(own, behind(starts, OTHER), value, apart)
-            other_moved(pooled, starts_of(found, n, POOLED_WIDTH), value, shared)
-        if coming + WIDTH <= coming_end:
-            ask_own(state.pairs, own, next_task, batch.indices, coming, WIDTH)
-            coming += WIDTH
-    ask_own(state.pairs, own, next_task, batch.indices, coming, coming_end - coming)
-    at = np.uint64(whole)
+    coming = next_row(own, features, batch, i)
+    if state.pairs.layout[HASHED]:
+        ask_own(state.pairs, own, coming)
+        coming = Coming(coming.indices, 0, 0, 0)
+    coming = Coming(coming.indices, coming.begin, coming.end, coming.task * state.pairs.layout[TASK_STRIDE])
+    _moved_rows(own, at_own, z, own_bets, apart, whole, own, coming, 0)
+    _moved_rows(features, at_shared, z, shared_bets, shared, whole, own, coming, whole // 2)
+    ask_last(own, PART_WIDTH, coming.task, coming, whole, 2)
+    at, rest = np.uint64(whole), starts_in_rest(PART_WIDTH)
     value = four_at(z, at)
-    rest = starts_in_rest(PART_WIDTH)
     moved(own_rest, rest, value, four_at(own_bets, at), apart)
     moved(shared_rest, rest, value, four_at(shared_bets, at), shared)
-    if auto:
-        other_moved(own_rest, behind(rest, OTHER), value, apart)
-        other_moved(pooled_rest, starts_in_rest(POOLED_WIDTH), value, shared)
-    paste_rows(own, PART_WIDTH, slots, whole, count, own_rest)
-    paste_rows(features, OTHER, found, whole, count, shared_rest)
+    if hyper.auto:
+        _move_others(world, count, apart, shared)
+    paste_rows(own, PART_WIDTH, at_own, whole, count, own_rest)
+    paste_rows(features, OTHER, at_shared, whole, count, shared_rest)
     for c in range(PART_WIDTH):
         own_bias[k, c] = own_rest[count - whole, c]
     for c in range(OTHER):
         bias[0, c] = shared_rest[count - whole, c]
-    if auto:
-        paste_rows(pooled, POOLED_WIDTH, found, whole, count, pooled_rest)
-        for c in range(POOLED_WIDTH):
-            bias[0, OTHER + c] = pooled_rest[count - whole, c]
     if hyper.second:
         guess = space.c[4] if hyper.square else sigma(space.e[4])
         r = 1.0 if hyper.square else guess * (1.0 - guess)
         newton_step(state.matrix, state.seated, state.n_seats[0], space.x, space.px, u - guess, r)
+
+
+@core
+def _move_others(world: Any, count: int, apart: Errors, shared: Errors) -> None:
+    """The own and the pooled expert learn; the last own parts are still in their copies."""
+    _, state, _, space = opened(world)
+    own, pooled, z, rest = state.own, state.pooled, space.z, space.pooled_rest
+    whole = count // WIDTH * WIDTH
+    for n in range(0, whole, WIDTH):
+        value = four_at(z, np.uint64(n))
+        other_moved(own, behind(starts_at(space.at_own, n), OTHER), value, apart)
+        other_moved(pooled, pooled_starts(space.at_shared, n), value, shared)
+    value = four_at(z, np.uint64(whole))
+    other_moved(space.own_rest, behind(starts_in_rest(PART_WIDTH), OTHER), value, apart)
+    other_moved(rest, starts_in_rest(POOLED_WIDTH), value, shared)
+    paste_rows(pooled, POOLED_WIDTH, space.at_shared, whole, count, rest)
+    for c in range(POOLED_WIDTH):
+        state.bias[0, OTHER + c] = rest[count - whole, c]
 
 
 @lean
@@ -138,9 +163,10 @@ def _stack(world: Any, error: float) -> None:
     _, state, _, space = opened(world)
     c, stack, heavier = space.c, state.stack, math.sqrt(state.totals[WEIGHT])
     for m in range(EXPERTS):
-        h = heavier * error * c[m]
-        stack[H, m] += h * h
-        stack[V, m] -= ETA_STACK * h / math.sqrt(stack[H, m])
+        if c[m] != 0.0:
+            h = heavier * error * c[m]
+            stack[H, m] += h * h
+            stack[V, m] -= ETA_STACK * h / math.sqrt(stack[H, m])
 
 
 @lean
@@ -160,6 +186,8 @@ def _learn_example(world: Any, i: int, count: int, s: float, p: float, trace: Fl
         _note(world, u, p, s, trace, i)
     if layout[HASHED]:
         open_row(layout, keys, table, k, space.found, 0, count, space.slots)
+        for n in range(count):
+            space.at_own[n] = space.slots[n] * PART_WIDTH
     n_dense[0] = count_row(
         totals,
         state.features,
@@ -226,7 +254,7 @@ def _free(pairs: Pairs, task: int) -> int:
 @kernel
 def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its features and scaled values, and the stack's score."""
-    space = space_for(state, batch)
+    space = space_for(state, batch, False)
     count, s, _ = view(packed(World(hyper, state, batch, space)), batch.rounds[0])
     known = space.found[:count] < len(state.features)
     return space.found[:count][known], space.z[:count][known], s
@@ -234,7 +262,7 @@ def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]
 
 @kernel
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    space = space_for(state, batch)
+    space = space_for(state, batch, False)
     world = packed(World(hyper, state, batch, space))
     for i in range(len(scores)):
         _, _, p = view(world, i)
@@ -244,7 +272,7 @@ def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
 
 @kernel
 def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    space = space_for(state, batch)
+    space = space_for(state, batch, True)
     space.learned[0], space.summed[0] = batch.rounds[start], batch.rounds[start]
     world = packed(World(hyper, state, batch, space))
     done = _learn_rounds(world, start, scores, trace)

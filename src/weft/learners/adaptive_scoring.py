@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints, longest_row
 from weft.bundle import opened
-from weft.geometry.asking import ask_own, ask_shared, next_row
+from weft.geometry.asking import Coming, ask_keys, ask_last, ask_own, ask_some, next_row
 from weft.geometry.harmless import mixture
 from weft.geometry.newton import seat_row, seated_score
 from weft.geometry.parts import (
@@ -16,17 +16,18 @@ from weft.geometry.parts import (
     POOLED_WIDTH,
     behind,
     copy_bias,
+    copy_known,
     copy_rows,
     other_scored,
+    pooled_starts,
     scored,
+    starts_at,
     starts_in_rest,
-    starts_of,
-    starts_of_pairs,
 )
 from weft.geometry.row_scaling import EVENTS, HALF, NONZEROS, scale_row, sum_rows
 from weft.geometry.target_frame import HI, LO, UHI, ULO, frame
-from weft.jit import lean, part
-from weft.lanes import WIDTH, added_up, four_at, spread
+from weft.jit import core, lean, part
+from weft.lanes import WIDTH, Four, added_up, four_at, spread
 from weft.learners.adaptive_state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, Hyper, Parts, V
 from weft.pairs import (
     HASHED,
@@ -43,12 +44,17 @@ class Space(NamedTuple):
 
     found: Ints
     slots: Ints
+    at_shared: Ints  # where parts of the features and of the pairs begin, counted in numbers
+    at_own: Ints
     z: Floats
     own_bets: Floats
     shared_bets: Floats
     own_rest: Floats  # copies of the last rows, which do not fill a vector, and of the bias
     shared_rest: Floats
     pooled_rest: Floats
+    features: Floats  # copies of a row's parts, where it has features that are not known yet
+    own: Floats
+    pooled: Floats
     x: Floats  # the row at its seats, and the matrix times that
     px: Floats
     e: Floats  # scores of the experts
@@ -73,22 +79,28 @@ class World(NamedTuple):
 
 
 @part
-def space_for(state: Parts, batch: Batch) -> Space:
+def space_for(state: Parts, batch: Batch, all_known: bool) -> Space:
     """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
     longest, totals = longest_row(batch), state.totals
     mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
     most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
-    ints, floats, seats = np.empty((2, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
+    copies = 0 if all_known else most
+    ints, floats, seats = np.empty((4, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
     small = np.zeros((7, EXPERTS))
     return Space(
         ints[0],
         ints[1],
+        ints[2],
+        ints[3],
         floats[0],
         floats[1],
         floats[2],
         np.zeros((WIDTH, PART_WIDTH)),
         np.zeros((WIDTH, PART_WIDTH)),
         np.zeros((WIDTH, POOLED_WIDTH)),
+        np.empty((copies, PART_WIDTH)),
+        np.empty((copies, PART_WIDTH)),
+        np.empty((copies, POOLED_WIDTH)),
         seats[0],
         seats[1],
         small[0],
@@ -111,15 +123,41 @@ def sigma(q: float) -> float:
 
 @lean
 def _find(world: Any, k: int, count: int) -> None:
-    """The slots of the pairs of task k with the features found, -1 where there is none yet."""
+    """Where the parts of the features found begin, and those of their pairs with task k.
+
+    A hashed pair that was never opened reads the first slot, which no task has.
+    """
     _, state, _, space = opened(world)
     layout, keys, table = state.pairs
-    found, slots = space.found, space.slots
+    found, slots, at_shared, at_own = space.found, space.slots, space.at_shared, space.at_own
+    first = k * layout[TASK_STRIDE] * PART_WIDTH
+    for n in range(count):
+        at_shared[n] = found[n] * PART_WIDTH
+        at_own[n] = first + found[n] * PART_WIDTH
     if layout[HASHED]:
         find_row(keys, table, state.own, k, found, 0, count, slots)
-    else:
-        for a in range(count):
-            slots[a] = k * layout[TASK_STRIDE] + found[a] if found[a] < len(state.features) else -1
+        for n in range(count):
+            at_own[n] = max(slots[n], 0) * PART_WIDTH
+
+
+@core
+def _scored_rows(
+    parts: Floats,
+    at: Ints,
+    z: Floats,
+    a: Four,
+    bets: Floats,
+    whole: int,
+    sums: tuple[Four, Four],
+    features: Floats,
+    coming: Coming,
+    asked: int,
+) -> tuple[Four, Four]:
+    """Scores with parts of whole vectors added; every turn asks memory for two features of the next example."""
+    for n in range(0, whole, WIDTH):
+        sums = scored(parts, starts_at(at, n), four_at(z, np.uint64(n)), a, bets, n, sums)
+        ask_some(features, PART_WIDTH, 0, coming, asked + n // 2, 2)
+    return sums
 
 
 @lean
@@ -129,65 +167,70 @@ def _score(world: Any, i: int, count: int) -> None:
     Of the next example memory is asked for half of the features in either loop; for pairs when this one is learned.
     """
     hyper, state, batch, space = opened(world)
-    found, slots, z, own_bets, shared_bets, own_rest, shared_rest, pooled_rest = space[:8]
-    own, features, pooled, auto = state.own, state.features, state.pooled, hyper.auto
-    e, k, indices = space.e, batch.task[i], batch.indices
-    then, end, next_task = next_row(own, features, batch, i)
-    coming, coming_end = (0, 0) if space.learns[0] else (then, end)
-    known, whole, a, none = len(features), count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
+    z, e, at_shared, at_own = space.z, space.e, space.at_shared, space.at_own
+    k, whole, a, none = batch.task[i], count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
         z[n] = 0.0
-    row, row_end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    last, usual = four_at(z, np.uint64(whole)), row == row_end or indices[row_end - 1] < known
-    sums, others, rest = (none, none), none, starts_in_rest(PART_WIDTH)
-    for n in range(0, whole, WIDTH):
-        value = four_at(z, np.uint64(n))
-        if usual:
-            sums = scored(features, starts_of(found, n, PART_WIDTH), value, a, shared_bets, n, sums)
-        else:
-            copy_rows(features, known, found, found, n, n + WIDTH, shared_rest)
-            sums = scored(shared_rest, rest, value, a, shared_bets, n, sums)
-        if auto and usual:
-            others = other_scored(pooled, starts_of(found, n, POOLED_WIDTH), value, others)
-        elif auto:
-            copy_rows(pooled, known, found, found, n, n + WIDTH, pooled_rest)
-            others = other_scored(pooled_rest, starts_in_rest(POOLED_WIDTH), value, others)
-        if then + 2 <= end:
-            ask_shared(features, pooled, state.pairs, next_task, indices, then, 2)
-            then += 2
-    copy_rows(features, known, found, found, whole, count, shared_rest)
-    copy_bias(state.bias, 0, 0, count - whole, shared_rest)
+    last, rest, at_last = four_at(z, np.uint64(whole)), starts_in_rest(PART_WIDTH), count - whole
+    features, own, pooled = state.features, state.own, state.pooled
+    row_end = batch.indptr[batch.row[i] + 1]
+    if row_end > batch.indptr[batch.row[i]] and batch.indices[row_end - 1] >= len(state.features):
+        _copy_known(world, count)
+        features, own, pooled = space.features, space.own, space.pooled
+    coming = next_row(state.own, state.features, batch, i)
+    if state.pairs.layout[HASHED]:
+        ask_keys(state.pairs, coming)
+    shared_bets, shared_rest = space.shared_bets, space.shared_rest
+    sums = (none, none)
+    sums = _scored_rows(features, at_shared, z, a, shared_bets, whole, sums, state.features, coming, 0)
+    copy_rows(features, at_shared, whole, count, shared_rest)
+    copy_bias(state.bias, 0, 0, at_last, shared_rest)
     sums = scored(shared_rest, rest, last, a, shared_bets, whole, sums)
-    if auto:
-        copy_rows(pooled, known, found, found, whole, count, pooled_rest)
-        copy_bias(state.bias, 0, OTHER, count - whole, pooled_rest)
-        others = other_scored(pooled_rest, starts_in_rest(POOLED_WIDTH), last, others)
-    e[3], others = added_up(others), none
+    own_bets, own_rest = space.own_bets, space.own_rest
+    sums = _scored_rows(own, at_own, z, a, own_bets, whole, sums, state.features, coming, whole // 2)
+    ask_last(state.features, PART_WIDTH, 0, coming, whole, 2)
+    copy_rows(own, at_own, whole, count, own_rest)
+    copy_bias(state.own_bias, k, 0, at_last, own_rest)
+    sums = scored(own_rest, rest, last, a, own_bets, whole, sums)
+    e[0], e[1], e[2], e[3], e[4] = added_up(sums[0]), added_up(sums[1]), 0.0, 0.0, 0.0
+    if hyper.auto:
+        _score_others(world, own, pooled, coming, count)
+    if not space.learns[0]:
+        ask_own(state.pairs, state.own, coming)
+
+
+@core
+def _score_others(world: Any, own: Floats, pooled: Floats, coming: Coming, count: int) -> None:
+    """Scores of the own and the pooled expert."""
+    _, state, _, space = opened(world)
+    z, at_shared, at_own, rest = space.z, space.at_shared, space.at_own, space.pooled_rest
+    whole, alone, together = count // WIDTH * WIDTH, spread(0.0), spread(0.0)
+    last, others = four_at(z, np.uint64(whole)), behind(starts_in_rest(PART_WIDTH), OTHER)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
-        if usual:
-            starts = starts_of_pairs(slots, n)
-            sums = scored(own, starts, value, a, own_bets, n, sums)
-            if auto:
-                others = other_scored(own, behind(starts, OTHER), value, others)
-        else:
-            copy_rows(own, known, slots, found, n, n + WIDTH, own_rest)
-            sums = scored(own_rest, rest, value, a, own_bets, n, sums)
-            others = other_scored(own_rest, behind(rest, OTHER), value, others)
-        if then + 2 <= end:
-            ask_shared(features, pooled, state.pairs, next_task, indices, then, 2)
-            then += 2
-        if coming + WIDTH <= coming_end:
-            ask_own(state.pairs, own, next_task, indices, coming, WIDTH)
-            coming += WIDTH
-    ask_shared(features, pooled, state.pairs, next_task, indices, then, end - then)
-    ask_own(state.pairs, own, next_task, indices, coming, coming_end - coming)
-    copy_rows(own, known, slots, found, whole, count, own_rest)
-    copy_bias(state.own_bias, k, 0, count - whole, own_rest)
-    sums = scored(own_rest, rest, last, a, own_bets, whole, sums)
-    others = other_scored(own_rest, behind(rest, OTHER), last, others)
-    e[0], e[1], e[2], e[4] = added_up(sums[0]), added_up(sums[1]), added_up(others), 0.0
+        alone = other_scored(own, behind(starts_at(at_own, n), OTHER), value, alone)
+        together = other_scored(pooled, pooled_starts(at_shared, n), value, together)
+        ask_some(state.pooled, POOLED_WIDTH, 0, coming, n, WIDTH)
+    ask_last(state.pooled, POOLED_WIDTH, 0, coming, whole, WIDTH)
+    copy_rows(pooled, at_shared, whole, count, rest)
+    copy_bias(state.bias, 0, OTHER, count - whole, rest)
+    alone = other_scored(space.own_rest, others, last, alone)
+    together = other_scored(rest, starts_in_rest(POOLED_WIDTH), last, together)
+    space.e[2], space.e[3] = added_up(alone), added_up(together)
+
+
+@lean
+def _copy_known(world: Any, count: int) -> None:
+    """Parts of a row with features that nothing was learned about: copies, with zeros for these."""
+    _, state, _, space = opened(world)
+    at_shared, at_own, found, known = space.at_shared, space.at_own, space.found, len(state.features)
+    copy_known(state.features, known, at_shared, found, count, space.features)
+    copy_known(state.own, known, at_own, found, count, space.own)
+    if len(state.pooled):
+        copy_known(state.pooled, known, at_shared, found, count, space.pooled)
+    for n in range(count):
+        at_shared[n], at_own[n] = n * PART_WIDTH, n * PART_WIDTH
 
 
 @lean
