@@ -15,8 +15,8 @@ from weft.geometry.experts import TH, G, L, R, bet, descended, settled
 from weft.jit import core, inner
 from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
 
-GRADIENT, BETTING, OTHER = 0, 2, 6
-"""First columns of a part: w and its squares of the gradient expert; th, G, L, R of the betting one; w and its squares
+BETTING, GRADIENT, OTHER = 0, 4, 6
+"""First columns of a part: th, G, L, R of the betting expert; w and its squares of the gradient one; w and its squares
 of the own expert (of a pair and an own bias) or of the pooled one (of the shared bias), which `auto` has."""
 
 PART_WIDTH, POOLED_WIDTH = 8, 2
@@ -104,9 +104,8 @@ def scored(
     parts: Floats, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
     """Scores of the gradient and the betting expert, with four rows of parts added."""
-    w, _, th, g = four_columns(parts, *starts)
-    largest, won = two_columns(parts, *behind(starts, BETTING + L))
-    b = bet(th, g, largest, won, a)
+    b = bet(*four_columns(parts, *starts), a)
+    w, _ = two_columns(parts, *behind(starts, GRADIENT))
     put_four(bets, np.uint64(n), b)
     return sums[0] + w * z, sums[1] + b * z
 
@@ -131,20 +130,16 @@ class Errors(NamedTuple):
 @core
 def moved(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
     """The gradient and the betting expert learn, in four rows of parts."""
-    later = behind(starts, BETTING + L)
-    w, squares, th, g = four_columns(parts, *starts)
-    largest, won = two_columns(parts, *later)
-    w, squares = descended(w, squares, errors.by_steps * z, errors.eps, errors.eta)
-    th, g, largest, won = settled(th, g, largest, won, errors.by_bets * z, b, errors.a)
-    put_columns(parts, *starts, (w, squares, th, g))
-    put_two_columns(parts, *later, (largest, won))
+    weights_moved(parts, behind(starts, GRADIENT), z, errors.by_steps, errors)
+    th, g, largest, won = four_columns(parts, *starts)
+    put_columns(parts, *starts, settled(th, g, largest, won, errors.by_bets * z, b, errors.a))
 
 
 @core
-def other_moved(weights: Floats, starts: Starts, z: Four, errors: Errors) -> None:
-    """The own or the pooled expert learns, from four pairs or features."""
+def weights_moved(weights: Floats, starts: Starts, z: Four, error: Four, errors: Errors) -> None:
+    """An expert that takes gradient steps learns, from four pairs or features."""
     w, squares = two_columns(weights, *starts)
-    put_two_columns(weights, *starts, descended(w, squares, errors.other * z, errors.eps, errors.eta))
+    put_two_columns(weights, *starts, descended(w, squares, error * z, errors.eps, errors.eta))
 
 
 @inner

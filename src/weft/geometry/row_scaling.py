@@ -19,7 +19,7 @@ import numpy as np
 
 from weft.batch import Batch, Floats, Ints
 from weft.geometry.parts import PART_WIDTH, behind, starts_of
-from weft.jit import inner, lean
+from weft.jit import core, inner, lean
 from weft.lanes import (
     WIDTH,
     added_up,
@@ -58,7 +58,7 @@ def least_density(totals: Floats, nonzeros: int) -> float:
     return HALF if totals[NONZEROS] + nonzeros >= SPARSE * rows * max(1.0, totals[KNOWN]) else MOST
 
 
-@lean
+@core
 def scale_row(
     totals: Floats,
     features: Floats,
@@ -160,7 +160,7 @@ def sum_rows(sums: Floats, batch: Batch, first: int, last: int) -> None:
                 sums[np.uint64(indices[e])] += values[e]
 
 
-@lean
+@core
 def count_row(
     totals: Floats,
     features: Floats,

@@ -20,11 +20,11 @@ from weft.geometry.parts import (
     behind,
     lighten,
     moved,
-    other_moved,
     paste_rows,
     pooled_starts,
     starts_at,
     starts_in_rest,
+    weights_moved,
 )
 from weft.geometry.row_scaling import EVENTS, count_row
 from weft.geometry.target_frame import UMAX, count_label, frame
@@ -84,11 +84,10 @@ def _moved_rows(
     parts: Floats, at: Ints, z: Floats, bets: Floats, errors: Errors, whole: int, own: Floats, coming: Coming, asked: int
 ) -> None:
     """Parts of whole vectors learn; every turn asks memory for two pairs of the next example."""
-    first = coming.task
     for n in range(0, whole, WIDTH):
         place = np.uint64(n)
         moved(parts, starts_at(at, n), four_at(z, place), four_at(bets, place), errors)
-        ask_some(own, PART_WIDTH, first, coming, asked + n // 2, 2)
+        ask_some(own, PART_WIDTH, coming.task, coming, asked + n // 2, 2)
 
 
 @lean
@@ -122,9 +121,8 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
     _moved_rows(features, at_shared, z, shared_bets, shared, whole, own, coming, whole // 2)
     ask_last(own, PART_WIDTH, coming.task, coming, whole, 2)
     at, rest = np.uint64(whole), starts_in_rest(PART_WIDTH)
-    value = four_at(z, at)
-    moved(own_rest, rest, value, four_at(own_bets, at), apart)
-    moved(shared_rest, rest, value, four_at(shared_bets, at), shared)
+    moved(own_rest, rest, four_at(z, at), four_at(own_bets, at), apart)
+    moved(shared_rest, rest, four_at(z, at), four_at(shared_bets, at), shared)
     if hyper.auto:
         _move_others(world, count, apart, shared)
     paste_rows(own, PART_WIDTH, at_own, whole, count, own_rest)
@@ -147,11 +145,11 @@ def _move_others(world: Any, count: int, apart: Errors, shared: Errors) -> None:
     whole = count // WIDTH * WIDTH
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
-        other_moved(own, behind(starts_at(space.at_own, n), OTHER), value, apart)
-        other_moved(pooled, pooled_starts(space.at_shared, n), value, shared)
+        weights_moved(own, behind(starts_at(space.at_own, n), OTHER), value, apart.other, apart)
+        weights_moved(pooled, pooled_starts(space.at_shared, n), value, shared.other, shared)
     value = four_at(z, np.uint64(whole))
-    other_moved(space.own_rest, behind(starts_in_rest(PART_WIDTH), OTHER), value, apart)
-    other_moved(rest, starts_in_rest(POOLED_WIDTH), value, shared)
+    weights_moved(space.own_rest, behind(starts_in_rest(PART_WIDTH), OTHER), value, apart.other, apart)
+    weights_moved(rest, starts_in_rest(POOLED_WIDTH), value, shared.other, shared)
     paste_rows(pooled, POOLED_WIDTH, space.at_shared, whole, count, rest)
     for c in range(POOLED_WIDTH):
         state.bias[0, OTHER + c] = rest[count - whole, c]
