@@ -22,6 +22,7 @@ from weft.geometry.parts import PART_WIDTH, behind, starts_of
 from weft.jit import core, inner, lean
 from weft.lanes import (
     WIDTH,
+    Four,
     added_up,
     any_reaches,
     four_at,
@@ -82,18 +83,19 @@ def scale_row(
     """
     rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
-    for e in range(begin, end, WIDTH):
+    first = begin
+    while first + WIDTH <= end and indices[first + WIDTH - 1] < len(features):
+        seen, s2 = _seen_before(features, indices, first)
+        if any_reaches(seen, spread(least)):
+            break
+        q += _scaled(seen, s2, indices, values, first, found, z, count)
+        count += WIDTH
+        first += WIDTH
+    for e in range(first, end, WIDTH):
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
-            four = np.uint64(e)
-            seen, s2 = two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
-            seen += spread(1.0)
+            seen, s2 = _seen_before(features, indices, e)
             if not any_reaches(seen, spread(least)):  # none is dense
-                x = four_at(values, four)
-                squares = x * x
-                sizes = smaller(roots(squares / (s2 + squares) * seen), spread(ZMAX * ZMAX))
-                q += sizes
-                put_four(z, np.uint64(count), signed(roots(sizes), x))
-                put_four(found, np.uint64(count), four_at(indices, four))
+                q += _scaled(seen, s2, indices, values, e, found, z, count)
                 count += WIDTH
                 continue
         for n in range(WIDTH):
@@ -135,6 +137,25 @@ def scale_row(
         for n in range(count):
             z[n] *= factor
     return count
+
+
+@core
+def _seen_before(features: Floats, indices: Ints, e: int) -> tuple[Four, Four]:
+    """How often four features occur with this row, and their sums of squares before it."""
+    seen, s2 = two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
+    return seen + spread(1.0), s2
+
+
+@core
+def _scaled(seen: Four, s2: Four, indices: Ints, values: Floats, e: int, found: Ints, z: Floats, count: int) -> Four:
+    """Scale four features that are not dense; returns their squares."""
+    four, at = np.uint64(e), np.uint64(count)
+    x = four_at(values, four)
+    squares = x * x
+    sizes = smaller(roots(squares / (s2 + squares) * seen), spread(ZMAX * ZMAX))
+    put_four(z, at, signed(roots(sizes), x))
+    put_four(found, at, four_at(indices, four))
+    return sizes
 
 
 @inner
