@@ -22,10 +22,6 @@ if PLAIN:
         """The same number in all lanes."""
         return np.full(WIDTH, number, np.float64)
 
-    def four_of(a: Any, b: Any, c: Any, d: Any) -> Any:
-        """Four numbers."""
-        return np.array([a, b, c, d])
-
     def four_at(array: Any, at: Any) -> Any:
         """Four numbers of an array, counted flat."""
         return array.reshape(-1)[int(at) : int(at) + WIDTH].copy()
@@ -79,10 +75,6 @@ if PLAIN:
     def any_reaches(four: Any, least: Any) -> bool:
         """Whether a lane is at least as large as another."""
         return bool(np.any(four >= least))
-
-    def lane(four: Any, n: Any) -> float:
-        """One of the numbers."""
-        return float(four[n])
 
     def added_up(four: Any) -> float:
         """The sum of the lanes, by halves."""
@@ -166,18 +158,6 @@ else:
             return builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), order)
 
         return Four(types.float64), generate
-
-    @intrinsic
-    def four_of(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """Four numbers."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            four = ir.Constant(_LANES, ir.Undefined)
-            for n, number in enumerate(arguments):
-                four = builder.insert_element(four, number, _PLACE(n))
-            return four
-
-        return Four(*[types.float64] * WIDTH), generate
 
     @intrinsic
     def four_at(_: Any, array: Any, at: Any) -> Any:
@@ -315,15 +295,6 @@ else:
             return builder.icmp_unsigned("!=", mask, ir.IntType(WIDTH)(0))
 
         return types.boolean(Four, Four), generate
-
-    @intrinsic
-    def lane(_: Any, four: Any, n: Any) -> Any:
-        """One of the numbers."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.extract_element(arguments[0], builder.trunc(arguments[1], _PLACE))
-
-        return types.float64(Four, types.int64), generate
 
     @intrinsic
     def added_up(_: Any, four: Any) -> Any:

@@ -26,14 +26,15 @@ from weft.lanes import (
     added_up,
     any_reaches,
     four_at,
-    four_of,
-    lane,
+    larger,
     put_four,
+    put_two_columns,
     roots,
     signed,
     smaller,
     spread,
     two_columns,
+    zeros_as_ones,
 )
 
 CNT, S2 = 6, 7
@@ -201,15 +202,22 @@ def count_row(
     least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
     totals[EVENTS] += 1.0
     totals[NONZEROS] += end - begin
-    first, most = 0, 0.0
-    for e in range(np.uint64(begin), np.uint64(end)):
-        at, x = np.uint64(indices[e]) * np.uint64(PART_WIDTH) + np.uint64(WIDTH), values[e]
-        half = four_at(features, at)
-        seen = lane(half, CNT - WIDTH)
+    whole = begin + (end - begin) // WIDTH * WIDTH
+    firsts, most, one = spread(0.0), spread(0.0), spread(1.0)
+    for e in range(begin, whole, WIDTH):
+        starts, x = behind(starts_of(indices, e, PART_WIDTH), CNT), four_at(values, np.uint64(e))
+        seen, s2 = two_columns(features, *starts)
+        put_two_columns(features, *starts, (seen + one, s2 + x * x))
+        firsts += zeros_as_ones(seen) - seen
+        most = larger(seen, most)
+    first, any_dense = added_up(firsts), any_reaches(most + one, spread(least))
+    for e in range(whole, end):
+        j, x = np.uint64(indices[e]), values[e]
+        seen = features[j, CNT]
         if seen == 0.0:
-            first += 1
-        most = max(most, seen)
-        put_four(features, at, half + four_of(0.0, 0.0, 1.0, x * x))
+            first += 1.0
+        any_dense = any_dense or seen + 1.0 >= least
+        features[j, CNT], features[j, S2] = seen + 1.0, features[j, S2] + x * x
     totals[KNOWN] += first
     d = 0
     while d < n_dense:
@@ -222,7 +230,7 @@ def count_row(
         if d < n_dense:
             place[dense[d]] = d + 1
         dense[n_dense] = 0
-    if most + 1.0 < least:  # none of the row is dense
+    if not any_dense:
         return n_dense
     for e in range(np.uint64(begin), np.uint64(end)):
         j = np.uint64(indices[e])
