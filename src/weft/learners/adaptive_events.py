@@ -80,69 +80,79 @@ def _expert_error(hyper: Hyper, space: Space, m: int, u: float) -> float:
 
 
 @core
-def _moved_rows(
-    parts: Floats, at: Ints, z: Floats, bets: Floats, errors: Errors, whole: int, own: Floats, coming: Coming, asked: int
-) -> None:
-    """Parts of whole vectors learn; every turn asks memory for two pairs of the next example."""
+def _errors(world: Any, own: bool) -> Errors:
+    """What own or shared parts learn from."""
+    hyper, state, _, space = opened(world)
+    errors, a = space.errors, state.totals[WEIGHT]
+    heavier, eps = math.sqrt(a), a * (EPS + hyper.prior) if own else a * EPS
+    by_steps, by_bets, other = heavier * errors[0], errors[1], heavier * errors[2 if own else 3]
+    return Errors(spread(by_steps), spread(by_bets), spread(other), spread(eps), spread(hyper.eta), spread(a))
+
+
+@lean
+def _move_rows(world: Any, i: int, whole: int, own: bool) -> None:
+    """Own or shared parts of whole vectors learn; every turn asks memory for two pairs of the next example.
+
+    A function of its own, so that all that the loop needs is in registers.
+    """
+    _, state, batch, space = opened(world)
+    parts = state.own if own else state.features
+    at = space.at_own if own else space.at_shared
+    bets = space.own_bets if own else space.shared_bets
+    z, errors, asked = space.z, _errors(world, own), state.own
+    coming, first, done = _coming(world, i), 0, 0 if own else whole // 2
+    first = coming.task * state.pairs.layout[TASK_STRIDE]
     for n in range(0, whole, WIDTH):
         place = np.uint64(n)
         moved(parts, starts_at(at, n), four_at(z, place), four_at(bets, place), errors)
-        ask_some(own, PART_WIDTH, coming.task, coming, asked + n // 2, 2)
+        ask_some(asked, PART_WIDTH, first, coming, done + n // 2, 2)
+    if not own:
+        ask_last(asked, PART_WIDTH, first, coming, whole, 2)
+
+
+@core
+def _coming(world: Any, i: int) -> Coming:
+    """The next row, if its pairs are in a table; hashed ones are asked for together."""
+    _, state, batch, _ = opened(world)
+    coming = next_row(state.own, state.features, batch, i)
+    return Coming(coming.indices, 0, 0, 0) if state.pairs.layout[HASHED] else coming
 
 
 @lean
 def _move(world: Any, i: int, count: int, u: float) -> None:
     """Every expert learns from its own error."""
     hyper, state, batch, space = opened(world)
-    z, own_bets, shared_bets, own_rest, shared_rest = (
-        space.z,
-        space.own_bets,
-        space.shared_bets,
-        space.own_rest,
-        space.shared_rest,
-    )
-    own, own_bias, features, bias = state.own, state.own_bias, state.features, state.bias
-    at_own, at_shared = space.at_own, space.at_shared
-    a, whole, k = state.totals[WEIGHT], count // WIDTH * WIDTH, batch.task[i]
-    heavier, eta, weight = math.sqrt(a), spread(hyper.eta), spread(a)
-    errors = space.errors
+    z, own_rest, shared_rest = space.z, space.own_rest, space.shared_rest
+    whole, k = count // WIDTH * WIDTH, batch.task[i]
     for m in range(4 if hyper.auto else 2):
-        errors[m] = _expert_error(hyper, space, m, u)
-    by_steps, by_bets = spread(heavier * errors[0]), spread(errors[1])
-    alone, together = spread(heavier * errors[2]), spread(heavier * errors[3])
-    apart = Errors(by_steps, by_bets, alone, spread(a * (EPS + hyper.prior)), eta, weight)
-    shared = Errors(by_steps, by_bets, together, spread(a * EPS), eta, weight)
-    coming = next_row(own, features, batch, i)
+        space.errors[m] = _expert_error(hyper, space, m, u)
     if state.pairs.layout[HASHED]:
-        ask_own(state.pairs, own, coming)
-        coming = Coming(coming.indices, 0, 0, 0)
-    coming = Coming(coming.indices, coming.begin, coming.end, coming.task * state.pairs.layout[TASK_STRIDE])
-    _moved_rows(own, at_own, z, own_bets, apart, whole, own, coming, 0)
-    _moved_rows(features, at_shared, z, shared_bets, shared, whole, own, coming, whole // 2)
-    ask_last(own, PART_WIDTH, coming.task, coming, whole, 2)
+        ask_own(state.pairs, state.own, next_row(state.own, state.features, batch, i))
+    _move_rows(world, i, whole, True)
+    _move_rows(world, i, whole, False)
     at, rest = np.uint64(whole), starts_in_rest(PART_WIDTH)
-    moved(own_rest, rest, four_at(z, at), four_at(own_bets, at), apart)
-    moved(shared_rest, rest, four_at(z, at), four_at(shared_bets, at), shared)
+    moved(own_rest, rest, four_at(z, at), four_at(space.own_bets, at), _errors(world, True))
+    moved(shared_rest, rest, four_at(z, at), four_at(space.shared_bets, at), _errors(world, False))
     if hyper.auto:
-        _move_others(world, count, apart, shared)
-    paste_rows(own, PART_WIDTH, at_own, whole, count, own_rest)
-    paste_rows(features, OTHER, at_shared, whole, count, shared_rest)
+        _move_others(world, count)
+    paste_rows(state.own, PART_WIDTH, space.at_own, whole, count, own_rest)
+    paste_rows(state.features, OTHER, space.at_shared, whole, count, shared_rest)
     for c in range(PART_WIDTH):
-        own_bias[k, c] = own_rest[count - whole, c]
+        state.own_bias[k, c] = own_rest[count - whole, c]
     for c in range(OTHER):
-        bias[0, c] = shared_rest[count - whole, c]
+        state.bias[0, c] = shared_rest[count - whole, c]
     if hyper.second:
         guess = space.c[4] if hyper.square else sigma(space.e[4])
         r = 1.0 if hyper.square else guess * (1.0 - guess)
         newton_step(state.matrix, state.seated, state.n_seats[0], space.x, space.px, u - guess, r)
 
 
-@core
-def _move_others(world: Any, count: int, apart: Errors, shared: Errors) -> None:
+@lean
+def _move_others(world: Any, count: int) -> None:
     """The own and the pooled expert learn; the last own parts are still in their copies."""
     _, state, _, space = opened(world)
     own, pooled, z, rest = state.own, state.pooled, space.z, space.pooled_rest
-    whole = count // WIDTH * WIDTH
+    whole, apart, shared = count // WIDTH * WIDTH, _errors(world, True), _errors(world, False)
     for n in range(0, whole, WIDTH):
         value = four_at(z, np.uint64(n))
         weights_moved(own, behind(starts_at(space.at_own, n), OTHER), value, apart.other, apart)
