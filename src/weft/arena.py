@@ -221,7 +221,7 @@ def _shown(batch: Batch, features: int, enough: int, seen: Keys) -> bool:
             had = seen[word]
             seen[word] = had | np.uint64(1) << bit
             new += ~(had >> bit) & np.uint64(1)  # a branch would be guessed wrong too often
-        enough -= np.int64(new)
+        enough -= int(new)
         if enough <= 0:
             return True
     return False

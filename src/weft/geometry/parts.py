@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.batch import Floats, Ints
-from weft.geometry.experts import TH, G, L, R, bet, descended, settled
+from weft.geometry.experts import TH, G, R, bet, descended, settled
 from weft.jit import core, inner
 from weft.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
 
@@ -104,7 +104,8 @@ def scored(
     parts: Floats, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
     """Scores of the gradient and the betting expert, with four rows of parts added."""
-    b = bet(*four_columns(parts, *starts), a)
+    th, g, largest, won = four_columns(parts, *starts)
+    b = bet(th, g, largest, won, a)
     w, _ = two_columns(parts, *behind(starts, GRADIENT))
     put_four(bets, np.uint64(n), b)
     return sums[0] + w * z, sums[1] + b * z

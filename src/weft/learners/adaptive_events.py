@@ -95,12 +95,12 @@ def _move_rows(world: Any, i: int, whole: int, own: bool) -> None:
 
     A function of its own, so that all that the loop needs is in registers.
     """
-    _, state, batch, space = opened(world)
+    _, state, _, space = opened(world)
     parts = state.own if own else state.features
     at = space.at_own if own else space.at_shared
     bets = space.own_bets if own else space.shared_bets
     z, errors, asked = space.z, _errors(world, own), state.own
-    coming, first, done = _coming(world, i), 0, 0 if own else whole // 2
+    coming, done = _coming(world, i), 0 if own else whole // 2
     first = coming.task * state.pairs.layout[TASK_STRIDE]
     for n in range(0, whole, WIDTH):
         place = np.uint64(n)
@@ -128,8 +128,8 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
         space.errors[m] = _expert_error(hyper, space, m, u)
     if state.pairs.layout[HASHED]:
         ask_own(state.pairs, state.own, next_row(state.own, state.features, batch, i))
-    _move_rows(world, i, whole, True)
-    _move_rows(world, i, whole, False)
+    for side in range(2):
+        _move_rows(world, i, whole, side == 0)
     at, rest = np.uint64(whole), starts_in_rest(PART_WIDTH)
     moved(own_rest, rest, four_at(z, at), four_at(space.own_bets, at), _errors(world, True))
     moved(shared_rest, rest, four_at(z, at), four_at(space.shared_bets, at), _errors(world, False))
