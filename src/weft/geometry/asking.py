@@ -68,7 +68,8 @@ def ask_own(pairs: Pairs, own: Floats, coming: Coming) -> None:
     """Ask for the pairs of the next example; the keys of hashed ones were asked for before."""
     if not pairs.layout[HASHED]:
         first = coming.task * pairs.layout[TASK_STRIDE]
-        return ask(own, PART_WIDTH, first, coming.indices, coming.begin, coming.end - coming.begin)
+        ask(own, PART_WIDTH, first, coming.indices, coming.begin, coming.end - coming.begin)
+        return
     base, size = np.uint64(pairs.table[coming.task, BASE]), np.uint64(pairs.table[coming.task, SIZE])
     start = first_slot(pairs.table[coming.task, BASE])
     for e in range(coming.begin, coming.end):

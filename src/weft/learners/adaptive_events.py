@@ -90,8 +90,8 @@ def _errors(world: Any, own: bool) -> Errors:
 
 
 @lean
-def _move_rows(world: Any, i: int, whole: int, own: bool) -> None:
-    """Own or shared parts of whole vectors learn; every turn asks memory for two pairs of the next example.
+def _move_parts(world: Any, i: int, count: int, own: bool) -> None:
+    """Own or shared parts learn; every turn asks memory for two pairs of the next example.
 
     A function of its own, so that all that the loop needs is in registers.
     """
@@ -99,7 +99,8 @@ def _move_rows(world: Any, i: int, whole: int, own: bool) -> None:
     parts = state.own if own else state.features
     at = space.at_own if own else space.at_shared
     bets = space.own_bets if own else space.shared_bets
-    z, errors, asked = space.z, _errors(world, own), state.own
+    rest = space.own_rest if own else space.shared_rest
+    z, errors, asked, whole = space.z, _errors(world, own), state.own, count // WIDTH * WIDTH
     coming, done = _coming(world, i), 0 if own else whole // 2
     first = coming.task * state.pairs.layout[TASK_STRIDE]
     for n in range(0, whole, WIDTH):
@@ -108,6 +109,8 @@ def _move_rows(world: Any, i: int, whole: int, own: bool) -> None:
         ask_some(asked, PART_WIDTH, first, coming, done + n // 2, 2)
     if not own:
         ask_last(asked, PART_WIDTH, first, coming, whole, 2)
+    last = np.uint64(whole)
+    moved(rest, starts_in_rest(PART_WIDTH), four_at(z, last), four_at(bets, last), errors)
 
 
 @core
@@ -122,17 +125,13 @@ def _coming(world: Any, i: int) -> Coming:
 def _move(world: Any, i: int, count: int, u: float) -> None:
     """Every expert learns from its own error."""
     hyper, state, batch, space = opened(world)
-    z, own_rest, shared_rest = space.z, space.own_rest, space.shared_rest
-    whole, k = count // WIDTH * WIDTH, batch.task[i]
+    own_rest, shared_rest, whole, k = space.own_rest, space.shared_rest, count // WIDTH * WIDTH, batch.task[i]
     for m in range(4 if hyper.auto else 2):
         space.errors[m] = _expert_error(hyper, space, m, u)
     if state.pairs.layout[HASHED]:
         ask_own(state.pairs, state.own, next_row(state.own, state.features, batch, i))
     for side in range(2):
-        _move_rows(world, i, whole, side == 0)
-    at, rest = np.uint64(whole), starts_in_rest(PART_WIDTH)
-    moved(own_rest, rest, four_at(z, at), four_at(space.own_bets, at), _errors(world, True))
-    moved(shared_rest, rest, four_at(z, at), four_at(space.shared_bets, at), _errors(world, False))
+        _move_parts(world, i, count, side == 0)
     if hyper.auto:
         _move_others(world, count)
     paste_rows(state.own, PART_WIDTH, space.at_own, whole, count, own_rest)
@@ -151,16 +150,21 @@ def _move(world: Any, i: int, count: int, u: float) -> None:
 def _move_others(world: Any, count: int) -> None:
     """The own and the pooled expert learn; the last own parts are still in their copies."""
     _, state, _, space = opened(world)
-    own, pooled, z, rest = state.own, state.pooled, space.z, space.pooled_rest
-    whole, apart, shared = count // WIDTH * WIDTH, _errors(world, True), _errors(world, False)
-    for n in range(0, whole, WIDTH):
-        value = four_at(z, np.uint64(n))
-        weights_moved(own, behind(starts_at(space.at_own, n), OTHER), value, apart.other, apart)
-        weights_moved(pooled, pooled_starts(space.at_shared, n), value, shared.other, shared)
-    value = four_at(z, np.uint64(whole))
-    weights_moved(space.own_rest, behind(starts_in_rest(PART_WIDTH), OTHER), value, apart.other, apart)
-    weights_moved(rest, starts_in_rest(POOLED_WIDTH), value, shared.other, shared)
-    paste_rows(pooled, POOLED_WIDTH, space.at_shared, whole, count, rest)
+    z, rest, whole = space.z, space.pooled_rest, count // WIDTH * WIDTH
+    last = four_at(z, np.uint64(whole))
+    for side in range(2):
+        errors = _errors(world, side == 0)
+        for n in range(0, whole, WIDTH):
+            value = four_at(z, np.uint64(n))
+            if side == 0:
+                weights_moved(state.own, behind(starts_at(space.at_own, n), OTHER), value, errors.other, errors)
+            else:
+                weights_moved(state.pooled, pooled_starts(space.at_shared, n), value, errors.other, errors)
+        if side == 0:
+            weights_moved(space.own_rest, behind(starts_in_rest(PART_WIDTH), OTHER), last, errors.other, errors)
+        else:
+            weights_moved(rest, starts_in_rest(POOLED_WIDTH), last, errors.other, errors)
+    paste_rows(state.pooled, POOLED_WIDTH, space.at_shared, whole, count, rest)
     for c in range(POOLED_WIDTH):
         state.bias[0, OTHER + c] = rest[count - whole, c]
 
@@ -262,7 +266,7 @@ def _free(pairs: Pairs, task: int) -> int:
 @kernel
 def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its features and scaled values, and the stack's score."""
-    space = space_for(state, batch, False)
+    space = space_for(state, batch)
     count, s, _ = view(packed(World(hyper, state, batch, space)), batch.rounds[0])
     known = space.found[:count] < len(state.features)
     return space.found[:count][known], space.z[:count][known], s
@@ -270,7 +274,7 @@ def look(hyper: Hyper, state: Parts, batch: Batch) -> tuple[Ints, Floats, float]
 
 @kernel
 def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    space = space_for(state, batch, False)
+    space = space_for(state, batch)
     world = packed(World(hyper, state, batch, space))
     for i in range(len(scores)):
         _, _, p = view(world, i)
@@ -280,7 +284,7 @@ def predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
 
 @kernel
 def learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    space = space_for(state, batch, True)
+    space = space_for(state, batch)
     space.learned[0], space.summed[0] = batch.rounds[start], batch.rounds[start]
     world = packed(World(hyper, state, batch, space))
     done = _learn_rounds(world, start, scores, trace)

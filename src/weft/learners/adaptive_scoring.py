@@ -79,12 +79,16 @@ class World(NamedTuple):
 
 
 @part
-def space_for(state: Parts, batch: Batch, all_known: bool) -> Space:
+def space_for(state: Parts, batch: Batch) -> Space:
     """Room for a row and for all dense features: their densities add up to the mean length of the rows so far."""
     longest, totals = longest_row(batch), state.totals
     mean = int(totals[NONZEROS] / max(totals[EVENTS], 1.0)) + 1
     most = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
-    copies = 0 if all_known else most
+    copies = 0
+    for row in range(len(batch.indptr) - 1):
+        end = batch.indptr[row + 1]
+        if end > batch.indptr[row] and batch.indices[end - 1] >= len(state.features):
+            copies = most
     ints, floats, seats = np.empty((4, most), np.int64), np.empty((3, most)), np.zeros((2, len(state.matrix)))
     small = np.zeros((7, EXPERTS))
     return Space(
@@ -151,12 +155,11 @@ def _scored_rows(
     sums: tuple[Four, Four],
     features: Floats,
     coming: Coming,
-    asked: int,
 ) -> tuple[Four, Four]:
     """Scores with parts of whole vectors added; every turn asks memory for two features of the next example."""
     for n in range(0, whole, WIDTH):
         sums = scored(parts, starts_at(at, n), four_at(z, np.uint64(n)), a, bets, n, sums)
-        ask_some(features, PART_WIDTH, 0, coming, asked + n // 2, 2)
+        ask_some(features, PART_WIDTH, 0, coming, n // 2, 2)
     return sums
 
 
@@ -183,12 +186,13 @@ def _score(world: Any, i: int, count: int) -> None:
         ask_keys(state.pairs, coming)
     shared_bets, shared_rest = space.shared_bets, space.shared_rest
     sums = (none, none)
-    sums = _scored_rows(features, at_shared, z, a, shared_bets, whole, sums, state.features, coming, 0)
+    sums = _scored_rows(features, at_shared, z, a, shared_bets, whole, sums, state.features, coming)
     copy_rows(features, at_shared, whole, count, shared_rest)
     copy_bias(state.bias, 0, 0, at_last, shared_rest)
     sums = scored(shared_rest, rest, last, a, shared_bets, whole, sums)
     own_bets, own_rest = space.own_bets, space.own_rest
-    sums = _scored_rows(own, at_own, z, a, own_bets, whole, sums, state.features, coming, whole // 2)
+    later = Coming(coming.indices, coming.begin + whole // 2, coming.end, coming.task)
+    sums = _scored_rows(own, at_own, z, a, own_bets, whole, sums, state.features, later)
     ask_last(state.features, PART_WIDTH, 0, coming, whole, 2)
     copy_rows(own, at_own, whole, count, own_rest)
     copy_bias(state.own_bias, k, 0, at_last, own_rest)
