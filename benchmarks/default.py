@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 
 import weft
-from benchmarks import many_tasks, one_event
+from benchmarks import many_tasks, one_event, vw
 from benchmarks.figures import Figure, alternately, limit, ratio
 from benchmarks.memory import moved
-from benchmarks.own_and_shared import ETA, EVENTS, TASKS, B, _vw, stream
+from benchmarks.own_and_shared import ETA, EVENTS, TASKS, VW, B, stream, vw_lines
 
 SHARES = {"adaptive": 0.4, "auto": 0.2}
 """Of the events per second of mt-ogd, at least."""
@@ -32,8 +32,8 @@ def _large() -> list[Figure]:
         return run
 
     runs = [learn("mt-ogd", b=B, eta=ETA), moved(X, task, TASKS), *map(learn, SHARES)]
-    peer, least, *ours = (seconds / EVENTS for seconds in alternately(*runs))
-    wabbit = _vw(X, y, task, "")
+    with vw.passes(vw_lines(X, y, task), VW) as wabbits:
+        wabbit, peer, least, *ours = (seconds / EVENTS for seconds in alternately(wabbits, *runs))
     figures = [
         Figure(
             "the memory of adaptive, 80 of 2^18 features, 20 tasks: moved and not learned from",

@@ -4,7 +4,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -101,10 +101,14 @@ def _twin(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Callable[[], 
     return run
 
 
-def _vw(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, options: str) -> float:
-    """2^22 weights, so that few of the 5 million pairs of task and feature collide."""
+VW = "-b 22 -q tx --loss_function logistic"
+"""2^22 weights, so that few of the 5 million pairs of task and feature collide."""
+
+
+def vw_lines(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Iterator[str]:
+    """The stream in Vowpal Wabbit's format, the task in a namespace of its own."""
     starts = X.indptr
-    lines = (
+    return (
         f"{y[i]} |t {task[i]} |x "
         + " ".join(
             f"{j}:{v:.5f}"
@@ -112,7 +116,10 @@ def _vw(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, options: str) -> f
         )
         for i in range(len(y))
     )
-    return vw.seconds(lines, f"-b 22 -q tx --loss_function logistic {options}", cached=True) / len(y)
+
+
+def _vw(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, options: str) -> float:
+    return vw.seconds(vw_lines(X, y, task), f"{VW} {options}") / len(y)
 
 
 def _river(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, shared: bool, events: int = 3_000) -> float:
