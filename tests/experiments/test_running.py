@@ -99,7 +99,7 @@ def is_gone(group):
 
 
 SCRIPT = """
-import dataclasses, sys
+import dataclasses, signal, sys
 from pathlib import Path
 from experiments.toys import TOY
 from weft.experiments.cells import cells_of
@@ -109,6 +109,7 @@ def cells(quick):
     return [{"number": n, "seconds": 0.4} for n in range(12)]
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell in the background takes away
     outcome = run(cells_of(dataclasses.replace(TOY, cells=cells), False), Path(sys.argv[1]), 2)
     print(outcome.interrupted, len(outcome.done))
 """
