@@ -11,7 +11,7 @@ import numpy as np
 
 import weft
 from benchmarks.figures import Figure
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 
 ROWS, TASKS = 160, 29
 LEARNERS = {"smtl-e": (100, 1.5), "itl": (100, 1.5), "stl": (100, None), "mtfl": (400, None), "trml": (400, None)}

@@ -22,8 +22,8 @@ from scipy.linalg import blas
 
 import weft
 from benchmarks.figures import Figure, alternately, best, limit
-from weft.geometry.active_set import REBUILDS
-from weft.geometry.inverse import rebuild
+from weft.learners.budget.active_set import REBUILDS
+from weft.learners.budget.inverse import rebuild
 
 BUDGETS = (50, 100, 200, 500, 1000, 2000)
 LARGER = 200  # exponents are fitted from here on

@@ -15,8 +15,8 @@ from scipy import sparse
 
 import weft
 from benchmarks.figures import Figure, alternately, best
-from weft.blas import one_thread
-from weft.geometry.proximal import group_soft, logdet_prox, nuclear_prox
+from weft.compiled.blas import one_thread
+from weft.maths.proximal import group_soft, logdet_prox, nuclear_prox
 
 FEATURES, TASKS, NONZEROS = 5000, 60, 50
 LEARNERS = {"romco-nucl": nuclear_prox, "romco-logd": logdet_prox}

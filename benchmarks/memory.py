@@ -9,15 +9,15 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
-from weft.arena import zeros
-from weft.instructions import prefetch
-from weft.jit import kernel
-from weft.lanes import WIDTH, four_at, put_four, spread
+from weft.compiled.instructions import prefetch
+from weft.compiled.jit import compiled
+from weft.compiled.lanes import WIDTH, four_at, put_four, spread
+from weft.storage.arena import zeros
 
 LINE = 8
 
 
-@kernel
+@compiled
 def _move(own, features, task, indptr, indices, values):
     known, line, half = np.uint64(len(features)), np.uint64(LINE), np.uint64(WIDTH)
     for i in range(len(task)):

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import weft
-from weft.geometry.kernels import KINDS, MOST_DEGREE, Kernel
 from weft.learners.catalogue import LEARNERS, SPECIAL_CASES
+from weft.maths.kernels import KINDS, MOST_DEGREE, Kernel
 
 HEAD = """\
 # Learners and their parameters
@@ -131,7 +131,7 @@ These need no learner of their own. Asking for one is answered with what it is.
 ## Norms
 
 `"l1"`, `"l2"`, `"l1.5"`, `"linf"` (p-norms, p >= 1); `"3-max"`, `"2.5-max"` (sum of the r largest, r >= 1);
-`"k(1,inf,2.5)"` (p1, p2 >= 1, alpha > 0); or an object of `weft.geometry.norms`: `Lp(p)`, `RMax(r)`,
+`"k(1,inf,2.5)"` (p1, p2 >= 1, alpha > 0); or an object of `weft.maths.norms`: `Lp(p)`, `RMax(r)`,
 `Interpolation(p1, p2, alpha)`.
 
 ## Graphs

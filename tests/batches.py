@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from weft import pairs
-from weft.batch import Batch
+from weft.storage import pairs
+from weft.storage.batch import Batch
 
 
 def batch_of(rows, row=None):

@@ -8,8 +8,8 @@ import pytest
 
 import weft
 from contracts.settings import FURTHER, SETTINGS
-from weft.geometry import kernels, norms
 from weft.learners.catalogue import LEARNERS, SPECIAL_CASES, build, from_json, to_json
+from weft.maths import kernels, norms
 
 NAMES = [entry.name for entry in weft.catalogue()]
 

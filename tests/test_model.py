@@ -10,7 +10,7 @@ from scipy import sparse
 import weft
 from contracts.settings import SETTINGS
 from contracts.streams import make_events
-from weft.learners.passive_aggressive import PassiveAggressive
+from weft.learners.single_task.passive_aggressive import PassiveAggressive
 
 
 def test_tasks_declared_by_name_or_number():

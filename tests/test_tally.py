@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from batches import batch_of
-from weft.geometry.losses import CODES
+from weft.maths.losses import CODES
 from weft.names import Names
 from weft.tally import COLUMNS, Tally
 

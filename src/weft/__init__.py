@@ -25,7 +25,7 @@ _HOMES = {
     "compare": "weft.evaluation.comparison",
     "load": "weft.model",
 }
-_PACKAGES = ("evaluation", "geometry", "reductions", "streams")
+_PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
 __all__ = ["Model", "Stream", "catalogue", "compare", "load"]
 

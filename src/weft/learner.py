@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-from weft.batch import Batch, Floats, Ints, set_single
-from weft.blas import one_thread
-from weft.state import Array, Plan
+from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.blas import one_thread
+from weft.storage.batch import Batch, set_single
+from weft.storage.state import Plan
 
 Target = Literal["binary", "real", "point"]
 """What a label is: -1 or +1, a real number, or nothing at all because the row itself is to be predicted."""
@@ -38,7 +39,7 @@ class Kernels(NamedTuple):
     learn_one(handle, task, label, count) -> int
         Score, then learn that event; -2 if the state first needs room, else as `predict_one`.
 
-    A handle holds (hyper, state, batch, scores, trace), see `weft.jit`. Rules that are not `compiled` stand on BLAS and
+    A handle holds (hyper, state, batch, scores, trace), see `jit`. Rules that are not `compiled` stand on BLAS and
     LAPACK, which compiling would not make faster: see `interpreted`.
     """
 
@@ -195,7 +196,7 @@ class Learner(Protocol):
 
     @property
     def tally_loss(self) -> tuple[int, float]:
-        """The code of the loss that is tallied (`geometry.losses`), and its epsilon."""
+        """The code of the loss that is tallied (`maths.losses`), and its epsilon."""
 
     @property
     def hyper(self) -> Any:

@@ -7,20 +7,21 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft import state as states
-from weft.batch import Batch, Floats, Ints
-from weft.explanation import Explanation, explain
-from weft.geometry.losses import LOGISTIC
+from weft.compiled.arrays import Floats, Ints
+from weft.inspection.explanation import Explanation, explain
+from weft.inspection.support import SupportRow, support, usage
 from weft.learner import Borrowed, Learner, Usage, trace_columns
 from weft.learners.catalogue import build
+from weft.maths.losses import LOGISTIC
 from weft.names import Name, Names, declared, plain
-from weft.rows import REMEDY, as_table, scalar_label
-from weft.single import UNKNOWN, Single
+from weft.storage import state as states
+from weft.storage.batch import Batch
+from weft.storage.rows import REMEDY, as_table, scalar_label
+from weft.storage.single import UNKNOWN, Single
 from weft.store.codec import FileError
 from weft.store.files import read_file, write_atomic
 from weft.store.model_file import Parts, pack_model, unpack_model
 from weft.stream import Stream
-from weft.support import SupportRow, support, usage
 from weft.tally import Tally
 from weft.vocabulary import Proposal, Vocabulary
 
@@ -236,7 +237,7 @@ class Model:
     def explain(self, x: Any, task: Name, *, per_feature: bool = False) -> Explanation:
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
 
-        The parts add up to the score (`weft.explanation`). An unknown task is explained as the newcomer that it would
+        The parts add up to the score (`explanation`). An unknown task is explained as the newcomer that it would
         be; unknown features are ignored. `x` as in `learn_one`.
         """
         stream = Stream(as_table(x), None, [task])
@@ -289,7 +290,9 @@ class Model:
     def _make_single(self) -> Single:
         # Room for every feature there is, and as many to come; rows beyond the limit go the long way.
         room = min(2 * len(self.vocabulary.features), _SINGLE_ROOM)
-        self._single = Single(self.learner, self.state, self.vocabulary.features, room)
+        self._single = Single(
+            self.learner, self.state, self.vocabulary.features, len(trace_columns(self.learner)), room
+        )
         return self._single
 
     def _task_slot(self, task: Any) -> int:

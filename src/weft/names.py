@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Ints
+from weft.compiled.arrays import Ints
 
 Name = str | int | tuple[Any, ...]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats, Ints
-from weft.jit import kernel
+from weft.compiled.arrays import Floats, Ints
+from weft.compiled.jit import compiled
 from weft.learner import Target
 from weft.names import Name, plain
-from weft.rows import Rows, read_rows
+from weft.storage.rows import Rows, read_rows
 
 
 class Stream:
@@ -290,7 +290,7 @@ def _same_length(what: str, found: int, expected: int) -> None:
         raise ValueError(f"{what} has {found} entries, X has {expected} rows; give one per row")
 
 
-@kernel
+@compiled
 def _first_seen(values: Ints, table: Ints, codes: Ints, order: Ints) -> int:
     count = 0
     for i in range(values.shape[0]):

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Batch, Floats
-from weft.geometry.losses import loss_value
-from weft.jit import kernel
+from weft.compiled.arrays import Floats
+from weft.compiled.jit import compiled
 from weft.learner import Target
+from weft.maths.losses import loss_value
 from weft.names import Name, Names
+from weft.storage.batch import Batch
 
 COLUMNS = (
     "events",
@@ -155,7 +156,7 @@ def _f1(table: Floats) -> Floats:
     return f1
 
 
-@kernel
+@compiled
 def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, loss: int, epsilon: float) -> None:
     for i in range(task.shape[0]):
         y, s, j = label[i], scores[i], np.uint64(task[i])

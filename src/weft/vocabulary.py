@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.batch import Batch, Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.names import MOST_NAMES, Addition, Name, Names
-from weft.rows import Rows, tidy
+from weft.storage.batch import Batch
+from weft.storage.rows import Rows, tidy
 from weft.stream import Stream
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contracts.settings import SETTINGS
-from weft import pairs
+from weft.storage import pairs
 
 
 def _of_one_worker(setting):
@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items):
     """Contracts without a setting use the plainest learners: they run where those are compiled."""
     for item in items:
         if item.path.parent == Path(__file__).parent and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("weft.learners.passive_aggressive"))
+            item.add_marker(pytest.mark.xdist_group("weft.learners.single_task.passive_aggressive"))
 
 
 def _soon(setting):

@@ -6,7 +6,8 @@ import json
 import weft
 from contracts.settings import SETTINGS, Setting
 from contracts.streams import VARIETIES, make_events
-from weft import jit, pairs
+from weft.compiled import jit
+from weft.storage import pairs
 
 
 def digest(setting: Setting, kind: str, form: str, limit: int) -> str:

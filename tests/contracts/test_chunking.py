@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contracts.streams import VARIETIES, make_events, random_edges
-from weft import pairs
+from weft.storage import pairs
 
 
 def learn_pieces(model, pieces):

@@ -17,7 +17,7 @@ from scipy import sparse
 
 import weft
 from contracts.streams import make_events
-from weft import jit
+from weft.compiled import jit
 from weft.learner import trace_columns
 
 SOURCE = Path(weft.__file__).parent
@@ -83,7 +83,7 @@ def test_one_signature_per_kernel(setting, soon_hashed):
     """Helpers may have more, for literals in other kernels; what Python calls has one, or compiles again."""
     feed(setting, setting.model())
     feed(setting, setting.model(tasks=setting.some_tasks("ann", "bob")))
-    helpers = ("weft.geometry.", "weft.batch.", "weft.pairs.", "weft.jit.")
+    helpers = tuple(f"weft.{folder}." for folder in jit.SHARED)
     main = {name: found.signatures for name, found in dispatchers().items() if not name.startswith(helpers)}
     assert len(main) > 15
     assert {name: found for name, found in main.items() if len(found) > 1} == {}
@@ -125,7 +125,7 @@ def test_importing_weft_costs_nothing():
     code = "import sys, json, weft; dir(weft); weft.__version__; print(json.dumps(sorted(sys.modules)))"
     loaded = set(run(code))
     assert "weft" in loaded
-    assert not loaded & {"numba", "numpy", "scipy", "weft.model", "weft.jit"}
+    assert not loaded & {"numba", "numpy", "scipy", "weft.model", "weft.compiled.jit"}
 
 
 def test_the_public_names():
@@ -139,31 +139,34 @@ def test_the_public_names():
 # --- the cache ----------------------------------------------------------------------------------------------
 
 
-def test_the_cache_folder_is_named_after_the_helpers(tmp_path, monkeypatch):
+def test_the_cache_folder_is_named_after_what_a_kernel_can_depend_on(tmp_path):
     copy = tmp_path / "weft"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(jit, "__file__", str(copy / "jit.py"))
-    seen = {jit._digest()}
-    helpers = [
-        copy / "batch.py",
-        copy / "pairs.py",
-        copy / "jit.py",
-        *sorted((copy / "geometry").glob("*.py")),
-    ]
-    assert len(helpers) > 8
-    for helper in helpers:
-        helper.write_text(helper.read_text() + "\n# edited\n")
-        seen.add(jit._digest())
-    assert len(seen) == len(helpers) + 1
-    (copy / "geometry" / "fresh.py").write_text("x = 1\n")
-    assert jit._digest() not in seen
+
+    def digest(module):
+        return jit._digest(jit.sources_of(module, copy))
+
+    mine, other, neither = "weft.learners.budget.perceptron", "weft.learners.descent.parts", "weft.tally"
+    for folder, changes in (
+        ("compiled", {mine, other, neither}),
+        ("storage", {mine, other, neither}),
+        ("maths", {mine, other, neither}),
+        ("graphs", {mine, other, neither}),
+        ("learners/budget", {mine}),
+        ("learners", set()),
+        ("evaluation", set()),
+    ):
+        for path in (*sorted((copy / folder).glob("*.py")), copy / folder / "fresh.py"):
+            before = {module: digest(module) for module in (mine, other, neither)}
+            path.write_text((path.read_text() if path.exists() else "") + "\n# edited\n")
+            assert {module for module in before if digest(module) != before[module]} == changes, path
 
 
-CLOSED = ("part", "lean", "core")
+CLOSED = ("helper", "helper_no_alloc", "inlined_only")
 """The decorators of what only kernels call."""
 
 
-def _kernels(tree, decorators=("kernel", "inner", *CLOSED)):
+def _kernels(tree, decorators=("compiled", "inlined", *CLOSED)):
     for node in tree.body:
         inner = [*getattr(node, "body", []), *getattr(node, "orelse", [])] if isinstance(node, ast.If) else [node]
         for found in inner:
@@ -175,9 +178,10 @@ def _kernels(tree, decorators=("kernel", "inner", *CLOSED)):
 
 def test_kernels_use_nothing_that_the_digest_does_not_see():
     """Constants and tuples of another file are compiled in; Numba does not notice when that file is edited."""
-    seen = {path.relative_to(SOURCE).as_posix() for path in jit._shared_sources()}
     outside = []
     for path in sorted(SOURCE.rglob("*.py")):
+        module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        seen = {found.relative_to(SOURCE).as_posix() for found in jit.sources_of(module)}
         tree = ast.parse(path.read_text())
         homes = {}
         for node in ast.walk(tree):
@@ -211,7 +215,7 @@ def _used_by_python(tree, module):
 
 
 def test_python_calls_nothing_that_only_kernels_can_call():
-    """Such a function has no way in from Python: a call would end the process."""
+    """Such a function is not callable from Python: a call would end the process."""
     trees = {
         ".".join(path.relative_to(folder).with_suffix("").parts): ast.parse(path.read_text())
         for folder in (SOURCE.parent, Path(__file__).parents[1])
@@ -221,24 +225,24 @@ def test_python_calls_nothing_that_only_kernels_can_call():
     assert len(closed) > 200
     used = {name for module, tree in trees.items() for name in _used_by_python(tree, module)}
     assert used & closed == set()
-    assert "weft.pairs.dot_rows" in used  # tests do call kernels, and that is seen
+    assert "weft.storage.pairs.dot_rows" in used  # tests do call kernels, and that is seen
 
 
 def test_a_chosen_cache_folder_is_used(tmp_path, monkeypatch):
     monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "mine"))
-    folder = Path(jit._cache_folder())
+    folder = Path(jit._cache_folder.__wrapped__(()))
     assert folder.parent == tmp_path / "mine"
     assert folder.is_dir()
     monkeypatch.delenv("WEFT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "theirs"))
     if sys.platform == "linux":
-        assert Path(jit._cache_folder()).parent == tmp_path / "theirs" / "weft"
+        assert Path(jit._cache_folder.__wrapped__(())).parent == tmp_path / "theirs" / "weft"
 
 
 def test_a_cache_folder_that_cannot_be_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "file"))
-    assert Path(jit._cache_folder()).is_dir()
+    assert Path(jit._cache_folder.__wrapped__(())).is_dir()
 
 
 def test_other_users_of_numba_keep_their_cache():

@@ -11,7 +11,7 @@ import pytest
 import weft
 from contracts.digests import digests
 from contracts.settings import SETTINGS
-from weft import jit
+from weft.compiled import jit
 
 pytestmark = pytest.mark.xdist_group("plain")
 

@@ -6,7 +6,7 @@ import pytest
 import weft
 from contracts.settings import NAMES
 from contracts.streams import VARIETIES, is_dormant, make_events
-from weft.geometry.losses import NAMES as NAMES_OF_LOSSES
+from weft.maths.losses import NAMES as NAMES_OF_LOSSES
 from weft.tally import COLUMNS, LOSS
 
 

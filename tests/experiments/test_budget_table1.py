@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.quick import quick_results
-from weft.experiments.budget_protocol import (
-    LEARNERS,
-    NO_BUDGET,
-    OPEN,
-    PERCENTS,
-    PLACES,
-    SETS,
-    TAKEN,
-    Place,
-)
+from weft.experiments.budget_protocol import LEARNERS, NO_BUDGET, OPEN, PERCENTS, PLACES, SETS, TAKEN, Place
 from weft.experiments.budget_published import PUBLISHED, nearest
 from weft.experiments.budget_table1 import CHOOSING, EXPERIMENT, REPORTED, THOROUGH, cells, f_measures, run
 from weft.experiments.experiment import Figure

@@ -48,12 +48,12 @@ def test_data_by_their_sums(monkeypatch):
 @pytest.mark.parametrize(
     ("module", "learner", "follows"),
     [
-        ("weft.learners.passive_aggressive", "pa", True),
-        ("weft.learners.mirror_descent", "pa", False),
-        ("weft.learners.mirror_descent", "mt-ogd", True),
-        ("weft.learners.descent_forms", "mt-ogd", True),
-        ("weft.geometry.losses", "mt-ogd", True),
-        ("weft.learners.mirror_descent", "somebody else's", True),
+        ("weft.learners.single_task.passive_aggressive", "pa", True),
+        ("weft.learners.descent.mt_ogd", "pa", False),
+        ("weft.learners.descent.mt_ogd", "mt-ogd", True),
+        ("weft.learners.descent.forms", "mt-ogd", True),
+        ("weft.maths.losses", "mt-ogd", True),
+        ("weft.learners.descent.mt_ogd", "somebody else's", True),
         ("weft.cli.learn", "pa", False),
         ("weft.experiments.judgement", "pa", False),
     ],
@@ -67,20 +67,24 @@ def test_code_of_learners(monkeypatch, tmp_path, module, learner, follows):
 
 def test_several_learners():
     both = sources(TOY, {"learners": ["pa", "mt-ogd"]})
-    assert {"weft.learners.passive_aggressive", "weft.learners.mirror_descent", "weft.geometry.losses"} <= set(both)
+    assert {"weft.learners.single_task.passive_aggressive", "weft.learners.descent.mt_ogd", "weft.maths.losses"} <= set(
+        both
+    )
 
 
 def test_comments_and_docstrings_do_not_count(monkeypatch, tmp_path):
     settings = {"learner": "pa"}
     before = key(TOY, settings)
-    with_edit(monkeypatch, tmp_path, "weft.learners.passive_aggressive", lambda text: f"{text}\n# a remark\n")
+    with_edit(
+        monkeypatch, tmp_path, "weft.learners.single_task.passive_aggressive", lambda text: f"{text}\n# a remark\n"
+    )
     assert key(TOY, settings) == before
 
 
 MODULE = '''"""Text."""
 from weft.experiments.experiment import Experiment, Report
 from weft.experiments.judgement import lower
-from weft.geometry.losses import {imported}
+from weft.maths.losses import {imported}
 
 FACTOR = {factor}
 """{words}"""
@@ -134,6 +138,8 @@ def test_every_experiment_runs_weft_s_model(name):
     experiment = shelf.experiment(name)
     settings = experiment.cells(True)[0]
     found = sources(experiment, settings)
-    assert {"weft.model", "weft.stream", "weft.batch", "weft.jit", "weft.learners.catalogue"} <= set(found)
+    assert {"weft.model", "weft.stream", "weft.storage.batch", "weft.compiled.jit", "weft.learners.catalogue"} <= set(
+        found
+    )
     assert not [module for module in found if module.startswith("weft.cli")]
     assert "learner" in settings or "learners" in settings

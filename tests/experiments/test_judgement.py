@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from weft.experiments.judgement import (
-    LEVEL,
-    NOT_RUN,
-    figure,
-    line,
-    lower,
-    mean_and_error,
-    on_other_data,
-    paired,
-    worse,
-)
+from weft.experiments.judgement import LEVEL, NOT_RUN, figure, line, lower, mean_and_error, on_other_data, paired, worse
 
 
 def test_few_pairs_are_students_test():

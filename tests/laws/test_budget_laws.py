@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 import weft
-from weft.geometry.active_set import EVICTIONS, FACTOR, MISTAKES, NONZEROS, ROW_BYTES, TOO_LARGE, Q
-from weft.state import MOVER
+from weft.learners.budget.active_set import EVICTIONS, FACTOR, MISTAKES, NONZEROS, ROW_BYTES, TOO_LARGE, Q
+from weft.storage.state import MOVER
 
 BUDGETED = ("mtbprj", "mtbprj-2", "mtrbp", "mtforg")
 LEARNERS = ("mt-perceptron", *BUDGETED)
@@ -193,7 +193,7 @@ def test_the_common_factor_is_folded_in():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_component_too_large_for_a_dense_inverse(name, monkeypatch, tmp_path):
     """Rows of A^-1 are then solved when their task turns up, also after a model was loaded."""
-    from weft.geometry import relation
+    from weft.graphs import relation
 
     rng = np.random.default_rng(10)
     names = [f"t{i}" for i in range(40)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from evaluation.budget_runs import KINDS, D, N, against, comparators, make_rows
+from guarantees.budget_runs import KINDS, D, N, against, comparators, make_rows
 from weft.evaluation import (
     KernelComparator,
     budget_cost,
@@ -17,7 +17,7 @@ from weft.evaluation import (
     mtrbp_tight,
     record_budget,
 )
-from weft.geometry.task_kernel import gram
+from weft.guarantees.task_kernel import gram
 
 pytestmark = pytest.mark.xdist_group("budget-bounds")
 

@@ -14,7 +14,7 @@ from learners.descent_runs import CLASSIFY, Events, iterates_of, learn, make_eve
 from oracles.mirror_descent_simplex import mt_pnorm, simplex_p
 from weft import evaluation
 from weft.evaluation import best_in_hindsight, best_linear
-from weft.geometry.tuning import best_b, radius
+from weft.learners.descent.tuning import best_b, radius
 
 # A comparator that is not quite the best still has to obey the bounds.
 pytestmark = [

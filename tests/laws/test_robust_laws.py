@@ -14,7 +14,7 @@ import weft
 from learners.robust_runs import KINDS, events
 from oracles.robust import arow
 from weft.evaluation import record_romco, romco_theorem3
-from weft.learners import romco_rounds
+from weft.learners.low_rank import rounds as romco_rounds
 
 pytestmark = pytest.mark.xdist_group("robust-laws")
 

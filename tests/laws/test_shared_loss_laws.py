@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import weft
 from oracles import shared_loss as oracle
-from weft.evaluation import bounds
+from weft.guarantees import shared_loss as bounds
 
 ALGORITHMS = ("finite-horizon", "infinite-horizon", "implicit")
 LOSSES = ("hinge", "epsilon-insensitive", "uniclass")

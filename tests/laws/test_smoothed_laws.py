@@ -12,7 +12,7 @@ from learners.smoothed_runs import events, stream_of
 from oracles.smoothed_batch import itl
 from weft.evaluation import osmtl_theorem1, record_smoothed
 
-pytestmark = pytest.mark.xdist_group("weft.learners.smoothed_rounds")
+pytestmark = pytest.mark.xdist_group("weft.learners.smoothed.rounds")
 
 
 @settings(max_examples=25, deadline=None)

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from oracles.adaptive import Adaptive, Auto
-from weft import pairs
+from weft.storage import pairs
 
 LEARNERS = {"adaptive": Adaptive, "auto": Auto}
 KINDS = ("sparse", "dense", "mixed", "fading")

@@ -15,7 +15,7 @@ from learners.descent_runs import deviation
 from oracles.mirror_descent import clique, clique_strength, ogd_theory_rate, tight_radius
 from oracles.mirror_descent_projections import project
 from oracles.mirror_descent_simplex import link, softmax
-from weft import pairs
+from weft.storage import pairs
 
 pytestmark = pytest.mark.xdist_group("mt-growth")
 

@@ -10,7 +10,10 @@ import pytest
 
 import weft
 from learners.descent_runs import deviation
-from weft.learners import descent_graph, descent_parts, mirror_descent, mirror_table
+from weft.learners.descent import graph as descent_graph
+from weft.learners.descent import mirror_table
+from weft.learners.descent import mt_ogd as mirror_descent
+from weft.learners.descent import parts as descent_parts
 
 pytestmark = pytest.mark.xdist_group("mt-lazy")
 

@@ -5,8 +5,8 @@ import pytest
 
 import weft
 from test_explanation import DESCENTS, learned
-from weft import pairs
-from weft.learners import descent_distances
+from weft.learners.descent import distances as descent_distances
+from weft.storage import pairs
 
 
 def neighbours(model):

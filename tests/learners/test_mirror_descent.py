@@ -10,7 +10,7 @@ from learners.descent_runs import LOSSES, difference, learn, make_events
 from oracles.mirror_descent import graph as laplacian
 from oracles.mirror_descent import mt_ogd
 from oracles.mirror_descent_simplex import mt_ftrl
-from weft import pairs
+from weft.storage import pairs
 
 pytestmark = pytest.mark.xdist_group("mt-ogd")
 

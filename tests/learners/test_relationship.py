@@ -9,8 +9,8 @@ from scipy import linalg
 import weft
 from learners.smoothed_runs import FEATURES, events, named, stream_of
 from oracles.smoothed import Foml, Omtrl, clique_inverse
-from weft.geometry.eigen import exponential, jacobi
-from weft.geometry.interaction import interaction
+from weft.graphs.interaction import interaction
+from weft.learners.relations.eigen import exponential, jacobi
 
 FOML = {
     "b = N": {},

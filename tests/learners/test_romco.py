@@ -6,9 +6,9 @@ import pytest
 import weft
 from learners.robust_runs import KINDS, beside, events, weights
 from oracles.robust import Romco
-from weft.geometry import gram_prox
-from weft.geometry.proximal import group_soft, logdet_prox, nuclear_prox
-from weft.learners import romco_rounds
+from weft.learners.low_rank import gram_prox
+from weft.learners.low_rank import rounds as romco_rounds
+from weft.maths.proximal import group_soft, logdet_prox, nuclear_prox
 from weft.store.codec import FileError, decode, encode
 
 pytestmark = pytest.mark.xdist_group("romco")

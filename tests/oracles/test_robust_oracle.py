@@ -18,7 +18,7 @@ from oracles.robust import (
     trml,
     trml_loss,
 )
-from weft.geometry.proximal import log_shrink, logdet_prox, nuclear_prox
+from weft.maths.proximal import log_shrink, logdet_prox, nuclear_prox
 
 PRECISE = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 

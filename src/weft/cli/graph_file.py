@@ -1,4 +1,4 @@
-"""A graph of tasks from a file: CSV with one edge per line, or JSON as `weft.geometry.graphs` reads it.
+"""A graph of tasks from a file: CSV with one edge per line, or JSON as `weft.graphs.reading` reads it.
 
 A line of CSV has two tasks, and perhaps a weight; a task alone on its line has no neighbours. Names are as in a CSV
 file of events: `7` is the whole number 7, `007` is text. The first line is a header if it says so: its third cell is
@@ -17,7 +17,7 @@ _HEADERS = {("task", "task"), ("task", "neighbour"), ("task", "neighbor"), ("fro
 
 def read_graph(text: str) -> Any:
     """What `--graph` names: a word, or the graph of a file."""
-    from weft.geometry.graphs import parse
+    from weft.graphs.reading import parse
 
     if text in WORDS:
         return parse(text)
@@ -34,7 +34,7 @@ def read_graph(text: str) -> Any:
 
 
 def _from_json(name: str, content: str) -> Any:
-    from weft.geometry.graphs import parse
+    from weft.graphs.reading import parse
 
     try:
         data = json.loads(content)
@@ -53,7 +53,7 @@ def _from_json(name: str, content: str) -> Any:
 
 
 def _from_csv(name: str, content: str) -> Any:
-    from weft.geometry.graphs import parse
+    from weft.graphs.reading import parse
 
     edges: dict[frozenset[Any], tuple[Any, ...]] = {}
     tasks: dict[Any, None] = {}

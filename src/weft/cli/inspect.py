@@ -137,7 +137,7 @@ def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | Non
     """The features with the largest weights of a task, in parts if it has some; None if there are no weights."""
     import numpy as np
 
-    from weft.explanation import weights_of
+    from weft.inspection.explanation import weights_of
 
     slot, features = model.vocabulary.tasks.find(task), model.features
     try:

@@ -15,7 +15,7 @@ from weft.cli.options import example, file_options, show_name
 from weft.cli.tables import count, plural, share
 
 if TYPE_CHECKING:
-    from weft.batch import Floats
+    from weft.compiled.arrays import Floats
     from weft.streams import Chunk
 
 

@@ -14,10 +14,9 @@ from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from weft.batch import Floats, Ints
 from weft.cli.options import show_name
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.names import Name
-from weft.state import Array
 
 if TYPE_CHECKING:
     from weft.model import Model

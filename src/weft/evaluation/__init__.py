@@ -23,13 +23,14 @@ record_romco, RomcoRun, romco_theorem3
 best_in_hindsight, best_linear     the fixed vectors with the least loss, among those that a bound allows
 """
 
-from weft.evaluation.bounds import Bound, Run, corollary5, corollary7, lemma1, record, theorem4, theorem6, theorem9
-from weft.evaluation.budget import BudgetCost, BudgetRun, KernelComparator, budget_cost, record_budget
-from weft.evaluation.budget_bounds import largest_radius, mtforg_theorem2, mtrbp_sharper, mtrbp_theorem1, mtrbp_tight
 from weft.evaluation.comparison import compare, whole_catalogue
-from weft.evaluation.descent import Descent, regret
-from weft.evaluation.descent_bounds import ftrl, hedge_inequality, theorem1, theorem1_varying
-from weft.evaluation.descent_rates import (
+from weft.evaluation.results import Comparison, LeftOut
+from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
+from weft.guarantees.budget_bounds import largest_radius, mtforg_theorem2, mtrbp_sharper, mtrbp_theorem1, mtrbp_tight
+from weft.guarantees.budget_record import BudgetCost, BudgetRun, KernelComparator, budget_cost, record_budget
+from weft.guarantees.descent import Descent, regret
+from weft.guarantees.descent_bounds import ftrl, hedge_inequality, theorem1, theorem1_varying
+from weft.guarantees.descent_rates import (
     hedge_theorem9,
     proposition2,
     proposition5,
@@ -37,13 +38,12 @@ from weft.evaluation.descent_rates import (
     proposition7,
     proposition8,
 )
-from weft.evaluation.descent_record import record_descent
-from weft.evaluation.hindsight import best_in_hindsight, best_linear
-from weft.evaluation.low_rank_bounds import RomcoRun, record_romco, romco_theorem3
-from weft.evaluation.measures import loss_and_slope
-from weft.evaluation.results import Comparison, LeftOut
-from weft.evaluation.rounds import auc, auc_per_task, cumulative, inf_error, one_error
-from weft.evaluation.smoothed_bounds import SmoothedRun, osmtl_theorem1, record_smoothed
+from weft.guarantees.descent_record import record_descent
+from weft.guarantees.hindsight import best_in_hindsight, best_linear
+from weft.guarantees.low_rank import RomcoRun, record_romco, romco_theorem3
+from weft.guarantees.measures import loss_and_slope
+from weft.guarantees.shared_loss import Bound, Run, corollary5, corollary7, lemma1, record, theorem4, theorem6, theorem9
+from weft.guarantees.smoothed import SmoothedRun, osmtl_theorem1, record_smoothed
 
 __all__ = [
     "Bound",

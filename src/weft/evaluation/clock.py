@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.model import Model
 from weft.stream import Stream
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.evaluation.clock import Clock, learn_within
 from weft.evaluation.results import LeftOut
 from weft.evaluation.rounds import auc

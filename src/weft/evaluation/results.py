@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.evaluation import tables
 from weft.learner import Target
 from weft.names import Name

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.experiments.default_streams import BINARY, REAL, stream_of
 from weft.experiments.default_table import ORDERS
 from weft.experiments.experiment import Choice, Claim, Experiment, Figure, Figures, Report, Results, Settings, Table

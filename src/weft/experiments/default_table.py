@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.experiments.default_streams import BINARY, EXACT, REAL, prepared, stream_of
 from weft.experiments.experiment import Claim, Experiment, Figure, Figures, Report, Results, Settings, Table
 from weft.experiments.judgement import paired

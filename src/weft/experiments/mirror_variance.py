@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.experiments.experiment import (
     Cell,
     Choice,

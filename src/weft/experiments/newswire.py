@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Ints
+from weft.compiled.arrays import Ints
 from weft.experiments.experiment import Claim, Figures, Settings
 from weft.reductions import Multilabel
 from weft.streams import Known, known

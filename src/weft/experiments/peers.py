@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 
 MODULES = {
     "vw": "vowpalwabbit",

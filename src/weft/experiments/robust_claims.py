@@ -8,16 +8,7 @@ from weft.experiments.experiment import Claim, Results
 from weft.experiments.judgement import NOT_RUN, lower, on_other_data, worse
 from weft.experiments.robust_confirming import moved, no_single_reading
 from weft.experiments.robust_protocol import SETS, SHORT, STAND_INS
-from weft.experiments.robust_published import (
-    SHUFFLES,
-    TABLE2,
-    TABLE3,
-    USERS,
-    Run,
-    Runs,
-    printed_of_user,
-    row_like,
-)
+from weft.experiments.robust_published import SHUFFLES, TABLE2, TABLE3, USERS, Run, Runs, printed_of_user, row_like
 from weft.experiments.robust_rows import BATCH, NO_U, NO_V, ROMCO, SAME_STEPS, ZERO
 
 Comparisons = list[tuple[str, list[float], list[float]]]

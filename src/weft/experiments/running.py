@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from weft.blas import one_thread
+from weft.compiled.blas import one_thread
 from weft.experiments.cells import Cell, Done, load, store
 from weft.experiments.experiment import Report, Results, Settings
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Ints
+from weft.compiled.arrays import Ints
 from weft.experiments.experiment import (
     Cell,
     Choice,

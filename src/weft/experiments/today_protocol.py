@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.evaluation.rounds import auc
 from weft.experiments.default_streams import prepared, stream_of
 from weft.experiments.peers import PEERS, Models, bytes_of
-from weft.geometry.losses import LOGISTIC
+from weft.maths.losses import LOGISTIC
 from weft.model import Model
 from weft.stream import Stream
 from weft.streams.known import Known

@@ -1,1 +1,1 @@
-"""The mathematics as pure functions: losses, norms and their duals, step sizes, kernels, task graphs."""
+"""Norms under their old address; they live in `weft.maths`."""

@@ -1,0 +1,1 @@
+"""The learners: one folder per family, the catalogue, and what families share."""

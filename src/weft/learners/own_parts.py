@@ -1,27 +1,13 @@
 """What linear learners with one weight per (task, feature) pair have in common besides their rule."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Array, Ints
 from weft.learner import Shares
-from weft.pairs import Pairs, dense, read_row
-from weft.state import Array, Plan, live
-
-PLAN = Plan(axes={"weights": ("pair",)})
-
-
-class OwnParts(NamedTuple):
-    """One weight per pair, zero until it is touched."""
-
-    pairs: Pairs
-    weights: Floats
-
-
-def blank() -> OwnParts:
-    """No task, no feature, no weight."""
-    return OwnParts(dense(0, 1), np.zeros(0))
+from weft.storage.pairs import read_row
+from weft.storage.state import Plan, live
 
 
 def weight_matrix(state: Any, plan: Plan, tasks: int, features: int, pooled: bool = False) -> Array:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Ints
+from weft.compiled.arrays import Ints
 
 MOST_EXHAUSTIVE = 12
 """More labels than this would need more than 2047 binary tasks."""

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.learner import Learner
 from weft.reductions import files
 from weft.reductions.labels import same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
-from weft.rows import as_table
+from weft.storage.rows import as_table
 
 
 class VectorRegression:

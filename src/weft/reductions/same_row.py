@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.learner import Learner, Target
 from weft.learners.catalogue import LEARNERS
 from weft.model import Model
-from weft.rows import Rows, read_rows
+from weft.storage.rows import Rows, read_rows
 from weft.stream import Stream
 
 PIECE = 1 << 17

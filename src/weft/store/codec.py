@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.state import Array
+from weft.compiled.arrays import Array
 
 MAGIC = b"weft-model"
 _TYPES = {"<f8": np.dtype("<f8"), "<i8": np.dtype("<i8")}

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft import state as states
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
+from weft.storage import state as states
 from weft.store.codec import FileError, decode, encode
 from weft.tally import COLUMNS
 from weft.vocabulary import Vocabulary, names_as_json, names_from_json

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.names import Name
 from weft.streams.records import MISSING, Block, Fault, Refused, Rules, name_of, show
 

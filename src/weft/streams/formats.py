@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from weft.batch import Floats, Ints
+from weft.compiled.arrays import Floats, Ints
 from weft.learner import Target
 from weft.names import Name
 from weft.stream import Stream

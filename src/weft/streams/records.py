@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.batch import LARGEST, Floats
+from weft.compiled.arrays import Floats
 from weft.learner import Target
 from weft.names import Name
+from weft.storage.batch import LARGEST
 
 MISSING = math.nan
 """A label that is not there."""

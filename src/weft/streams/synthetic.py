@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weft.batch import Floats
+from weft.compiled.arrays import Floats
 from weft.stream import Stream
 
 

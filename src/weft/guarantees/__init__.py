@@ -1,0 +1,1 @@
+"""Theorems of the papers, evaluated on the record of a run."""

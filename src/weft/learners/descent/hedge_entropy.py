@@ -1,0 +1,176 @@
+"""Hedge over multitask exponentiated gradients: K tables of dual vectors (`descent_mirror`)."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.jit import Handle, compiled, helper
+from weft.learners.descent import mirror_table
+from weft.learners.descent.dual import descend, newcomer, score_row
+from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
+from weft.learners.descent.mirror_table import STEEPEST, MirrorRule, Table, welcome
+from weft.learners.descent.mirror_table import admit as admit_features
+from weft.maths.losses import loss_value
+from weft.maths.rounds import widest_round
+from weft.storage.batch import Batch, set_single
+from weft.storage.state import Plan
+
+
+class HedgeRule(NamedTuple):
+    """The experts' rule but for sigma, and Hedge's rate; NaN: from K, T and B = 2 L."""
+
+    rule: MirrorRule
+    eta_h: float
+
+
+class Experts(NamedTuple):
+    """The tables of K experts, the losses of each, and labelled rounds."""
+
+    theta: Floats
+    shared: Floats
+    sums: Floats
+    known: Ints
+    counts: Ints
+    scalars: Floats
+    losses: Floats
+    rounds: Floats
+    sigmas: Floats  # follows from the parameters
+    root: Floats  # empty: there is no graph
+    order: Ints
+
+
+def plan(K: int) -> Plan:
+    tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in mirror_table.PLAN.axes.items()}
+    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=mirror_table.PLAN.counts)
+
+
+def blank(tasks: int, sigmas: Array) -> Experts:
+    """`tasks` are declared, nothing is learned."""
+    one, K = mirror_table.blank(tasks), len(sigmas)
+    tables: dict[str, Any] = {name: np.repeat(getattr(one, name)[None], K, axis=0) for name in mirror_table.PLAN.axes}
+    return Experts(
+        **tables, losses=np.zeros(K), rounds=np.zeros(1), sigmas=np.array(sigmas), root=one.root, order=one.order
+    )
+
+
+@helper
+def _rule_of(rule: MirrorRule, sigma: float) -> MirrorRule:
+    """The rule of the expert that assumes this sigma."""
+    return MirrorRule(
+        rule.loss,
+        rule.epsilon,
+        rule.kind,
+        rule.rate,
+        rule.b,
+        rule.simplex_b,
+        rule.ball,
+        rule.graph,
+        rule.p,
+        rule.eta,
+        rule.D,
+        rule.L,
+        sigma,
+        rule.T,
+        rule.radius,
+    )
+
+
+@compiled
+def table_of(state: Experts, k: int) -> Table:
+    """What expert k holds."""
+    return Table(
+        state.theta[k],
+        state.shared[k],
+        state.sums[k],
+        state.known[k],
+        state.counts[k],
+        state.scalars[k],
+        state.root,
+        state.order,
+    )
+
+
+@compiled
+def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
+    """The experts' weights in the next round; returns eta_h."""
+    rule, K = hyper.rule, len(state.losses)
+    L = rule.L
+    if math.isnan(L):
+        L = 0.0
+        for k in range(K):
+            L = max(L, state.scalars[k, STEEPEST])
+    rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1.0, 2.0 * L)
+    hedge_weights(rate, state.losses, weights)
+    return rate
+
+
+@compiled
+def admit(hyper: HedgeRule, state: Experts, features: int) -> None:
+    """Features 0 .. features-1 count from now on."""
+    for k in range(len(state.sigmas)):
+        admit_features(_rule_of(hyper.rule, state.sigmas[k]), table_of(state, k), features)
+
+
+@compiled
+def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> None:
+    weights = np.empty(len(state.sigmas))
+    mixture(hyper, state, weights)
+    scores[:] = 0.0
+    for k in range(len(weights)):
+        rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
+        start = newcomer(rule, table, 1.0, batch)
+        for i in range(len(scores)):
+            scores[i] += weights[k] * score_row(rule, table, 1.0, batch, i, start)
+
+
+@compiled
+def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    _, label, _, _, _, _, rounds = batch
+    K, widest = len(state.sigmas), widest_round(rounds)
+    issued, g, norms, weights = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(K)
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        awake = False
+        for i in range(lo, hi):
+            scores[i] = 0.0
+            awake = awake or not math.isnan(label[i])
+        rate = mixture(hyper, state, weights)
+        for k in range(K):
+            rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
+            welcome(rule, table, batch, lo, hi)
+            descend(rule, table, batch, lo, hi, issued, g, norms)
+            for i in range(lo, hi):
+                scores[i] += weights[k] * issued[i - lo]
+                if trace.shape[0]:
+                    trace[i, 1], trace[i, 2 + K + k] = rate, weights[k]
+                if not math.isnan(label[i]):
+                    loss = loss_value(rule.loss, issued[i - lo], label[i], rule.epsilon)
+                    state.losses[k] += loss
+                    if trace.shape[0]:
+                        trace[i, 2 + k] = loss
+        if awake:
+            state.rounds[0] += 1.0
+        if trace.shape[0]:
+            for i in range(lo, hi):
+                trace[i, 0] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)
+    return len(rounds) - 1
+
+
+@compiled
+def predict_one(handle: Handle, task: int, count: int) -> int:
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        predict(hyper, state, batch, scores)
+    return bad
+
+
+@compiled
+def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2

@@ -1,0 +1,163 @@
+"""Hedge over multitask gradient descent: K tables of models, each in the product of balls of radius D."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.jit import Handle, compiled, helper
+from weft.learners.descent.dense import TASKS, TUNED, descend, newcomer_dot, retune, row_dot
+from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
+from weft.learners.descent.strengths import Rule
+from weft.maths.losses import loss_value
+from weft.maths.rounds import widest_round
+from weft.storage.batch import Batch, set_single
+from weft.storage.state import Plan
+
+
+class HedgeRule(NamedTuple):
+    """The experts' rule but for sigma, and Hedge's rate; NaN: from K, T and B = 2 D L."""
+
+    rule: Rule
+    eta_h: float
+
+
+class Experts(NamedTuple):
+    """What K experts hold, the losses of each, labelled rounds, and the largest gradient so far."""
+
+    X: Floats
+    counts: Ints
+    scalars: Floats
+    losses: Floats
+    rounds: Floats
+    steepest: Floats
+    sigmas: Floats  # follows from the parameters
+
+
+def plan(K: int) -> Plan:
+    return Plan(
+        {
+            "X": (K, "task", "feature"),
+            "counts": (K, 2),
+            "scalars": (K, 7),
+            "losses": (K,),
+            "rounds": (1,),
+            "steepest": (1,),
+        },
+        counts={"counts": ("task", "task")},
+    )
+
+
+def blank(tasks: int, sigmas: Array) -> Experts:
+    """`tasks` are declared, nothing is learned."""
+    K = len(sigmas)
+    counts = np.zeros((K, 2), np.int64)
+    counts[:, TASKS] = tasks
+    none, one = np.zeros((K, 0, 0)), np.zeros(1)
+    return Experts(none, counts, np.zeros((K, 7)), np.zeros(K), one, one.copy(), np.ascontiguousarray(sigmas))
+
+
+@helper
+def _rule_of(rule: Rule, sigma: float) -> Rule:
+    """The rule of the expert that assumes this sigma."""
+    return Rule(
+        rule.loss,
+        rule.epsilon,
+        rule.rate,
+        rule.b,
+        rule.clusters,
+        rule.eta,
+        rule.best,
+        rule.D,
+        rule.L,
+        sigma,
+        rule.T,
+        rule.projection,
+        rule.radius,
+        rule.resync,
+    )
+
+
+@compiled
+def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
+    """The experts' weights in the next round; returns eta_h."""
+    rule, K = hyper.rule, len(state.losses)
+    L = state.steepest[0] if math.isnan(rule.L) else rule.L
+    rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1.0, 2.0 * rule.D * L)
+    hedge_weights(rate, state.losses, weights)
+    return rate
+
+
+@compiled
+def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> None:
+    X, counts, _, _, _, _, sigmas = state
+    weights = np.empty(len(sigmas))
+    mixture(hyper, state, weights)
+    for i in range(len(scores)):
+        j, scores[i] = batch.task[i], 0.0
+        for k in range(len(sigmas)):
+            N = counts[k, TASKS]
+            if j < N:
+                scores[i] += weights[k] * row_dot(X[k], j, batch, i)[0]
+            else:
+                start = newcomer_dot(_rule_of(hyper.rule, sigmas[k]), X[k], N, batch, i)
+                scores[i] += weights[k] * start
+
+
+@compiled
+def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    X, counts, scalars, losses, labelled, steepest, sigmas = state
+    task, label, _, _, _, _, rounds = batch
+    K, widest, none = len(sigmas), widest_round(rounds), np.zeros((0, 0))
+    issued, g, squares, weights = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(K)
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        N, awake = counts[0, TASKS], False
+        for i in range(lo, hi):
+            N = max(N, task[i] + 1)
+            scores[i] = 0.0
+            awake = awake or not math.isnan(label[i])
+        rate, largest = mixture(hyper, state, weights), steepest[0]
+        for k in range(K):
+            rule = _rule_of(hyper.rule, sigmas[k])
+            if counts[k, TUNED] != N:
+                retune(rule, X[k], counts[k], scalars[k], none, N)
+            descend(rule, X[k], counts[k], scalars[k], none, none, batch, lo, hi, issued, g, squares)
+            for i in range(lo, hi):
+                a = i - lo
+                scores[i] += weights[k] * issued[a]
+                if trace.shape[0]:
+                    trace[i, 1], trace[i, 2 + K + k] = rate, weights[k]
+                if math.isnan(label[i]):
+                    continue
+                loss = loss_value(rule.loss, issued[a], label[i], rule.epsilon)
+                losses[k] += loss
+                largest = max(largest, abs(g[a]) * math.sqrt(squares[a]))
+                if trace.shape[0]:
+                    trace[i, 2 + k] = loss
+        steepest[0] = largest
+        if awake:
+            labelled[0] += 1.0
+        if trace.shape[0]:
+            for i in range(lo, hi):
+                trace[i, 0] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)
+    return len(rounds) - 1
+
+
+@compiled
+def predict_one(handle: Handle, task: int, count: int) -> int:
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        predict(hyper, state, batch, scores)
+    return bad
+
+
+@compiled
+def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2

@@ -1,0 +1,206 @@
+"""What the learners of multitask mirror descent share: parameters, the interaction matrix, and the model's questions.
+
+Cesa-Bianchi, Laforgue, Paudice and Pontil (2022). A learner's interaction matrix A comes from `b` (a clique of all
+tasks, however many turn up) or from `graph`; how its models are kept is up to its form (`descent_forms`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft.compiled.arrays import Array, Ints
+from weft.graphs import reading as graphs
+from weft.graphs.interaction import clique, interaction
+from weft.graphs.reading import Graph
+from weft.learner import Distances, Kernels, Shares, Target
+from weft.learners.descent.forms import EuclideanForm, MirrorForm, Named
+from weft.learners.descent.mirror_table import simplex_b
+from weft.learners.descent.strengths import TRACE
+from weft.learners.descent.tuning import best_b, paper_b
+from weft.learners.parameters import Choice, Parsed, Real, check, parameter
+from weft.maths.losses import CLASSIFY, CODES
+from weft.names import Name
+from weft.storage.state import Plan
+
+LOSSES = ("logistic", "hinge", "square", "absolute", "epsilon-insensitive")
+DEFAULT_D, DEFAULT_SIGMA = 1.0, 0.3
+"""What is assumed of the models when nothing is given."""
+
+
+def _parse_graph(value: Any) -> Graph | None:
+    return None if value is None else graphs.parse(value)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Parameters of every learner here, and what follows from them."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str] = "Cesa-Bianchi et al. 2022"
+    trace: ClassVar[tuple[str, ...]] = TRACE
+    counts_tasks: ClassVar[bool] = True
+
+    b: float | None = parameter(
+        None,
+        "how strongly all tasks are tied together: 0 not at all, inf one model; None: by rule, from the number of "
+        "tasks or sigma",
+        Real(at_least=0, infinite=True, optional=True),
+    )
+    graph: Graph | None = parameter(
+        None,
+        "which tasks teach each other; None: all, with strength b",
+        Parsed(
+            'None, "complete", "none", a list of edges (tuples of names), a list of cliques (lists of names), '
+            "a pair (weight matrix, names), or a dict of one of these",
+            _parse_graph,
+        ),
+    )
+    graph_strength: float = parameter(
+        1.0, "multiplies the Laplacian of a graph given by edges, cliques or weights", Real(above=0)
+    )
+    loss: str = parameter(
+        "logistic",
+        "logistic and hinge classify; square, absolute and epsilon-insensitive predict a number",
+        Choice(LOSSES),
+    )
+    epsilon: float = parameter(0.1, "deviations up to this cost nothing (epsilon-insensitive loss)", Real(at_least=0))
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.graph is not None and self.b is not None and self.graph.kind != "complete":
+            raise ValueError(
+                f"{self.name}: b={self.b:g} and graph are both given; b ties all tasks together, "
+                "graph_strength belongs to a graph"
+            )
+        if self.graph_strength != 1.0 and self.graph_kind in (*graphs.WORDS, "matrix"):
+            raise ValueError(f"{self.name}: graph_strength multiplies the Laplacian of edges, cliques or weights")
+        self._settle()
+
+    def _settle(self) -> None:
+        """Refuse what does not fit together."""
+
+    def need(self, letters: tuple[str, ...], what: str) -> None:
+        """Refuse if one of these parameters is not given."""
+        missing = [letter for letter in letters if getattr(self, letter) is None]
+        if missing:
+            raise ValueError(f"{self.name}: {what} needs {', '.join(letters)}; missing: {', '.join(missing)}")
+
+    # --- the interaction matrix ---
+
+    @property
+    def graph_kind(self) -> str:
+        return "complete" if self.graph is None else self.graph.kind
+
+    @property
+    def task_names(self) -> tuple[Name, ...]:
+        """The tasks of a graph that names them; no others can come."""
+        return () if self.graph is None else self.graph.names
+
+    @cached_property
+    def named(self) -> Named | None:
+        """The graph between named tasks, or None: a clique of whoever turns up."""
+        if self.graph is None or self.graph.grows:
+            return None
+        return Named(self.graph, interaction(self.graph, self.graph.names, strength=self.graph_strength))
+
+    @property
+    def given_b(self) -> float:
+        """b of the clique, NaN if it follows from the number of tasks."""
+        if self.named is not None or self.graph_kind == "none":
+            return 0.0
+        return math.nan if self.b is None else self.b
+
+    def clique_b(self, N: int) -> float:
+        """b of the clique of N tasks."""
+        if not math.isnan(self.given_b):
+            return self.given_b
+        if isinstance(self.form, MirrorForm) and self.form.hyper.simplex_b:
+            return float(simplex_b(self.form.hyper.sigma))
+        sigma = getattr(self, "sigma", None)
+        by_rule = best_b if getattr(self, "rule", "paper") == "best" else paper_b
+        return float(by_rule(N, 0.0 if sigma is None else sigma))
+
+    def largest_norm(self, D: float, sigma: float) -> float:
+        """The most that |u|_A can be on the graph, for |u_i| <= D and Var(u) <= sigma^2 D^2.
+
+        |u|_A^2 = sum |u_i|^2 + u^T (A - I) u. A Laplacian A - I does not see the mean, so that the second term is at
+        most its largest eigenvalue times (N-1) Var(u); on a clique that eigenvalue is b.
+        """
+        assert self.named is not None
+        A = self.named.matrix
+        if self.graph_kind == "matrix":
+            return D * math.sqrt(A.largest_eigenvalue * A.N)
+        return D * math.sqrt(A.N + (A.largest_eigenvalue - 1.0) * (A.N - 1) * sigma * sigma)
+
+    # --- what the model asks ---
+
+    @cached_property
+    def form(self) -> EuclideanForm | MirrorForm:
+        """How the models are kept."""
+        raise NotImplementedError
+
+    @property
+    def hyper(self) -> Any:
+        return self.form.hyper
+
+    @property
+    def plan(self) -> Plan:
+        return self.form.plan
+
+    @property
+    def kernels(self) -> Kernels:
+        return self.form.kernels
+
+    @property
+    def least_features(self) -> int:
+        return self.form.least_features
+
+    @property
+    def prepares(self) -> bool:
+        return self.form.prepares
+
+    @property
+    def target(self) -> Target:
+        return "binary" if self.loss in CLASSIFY else "real"
+
+    @property
+    def tally_loss(self) -> tuple[int, float]:
+        return CODES[self.loss], self.epsilon
+
+    def init(self, tasks: Sequence[Name] = ()) -> Any:
+        return self.form.init(tasks)
+
+    def prepare(self, state: Any, needed: Ints) -> Any:
+        """The state with what its form works out for a task when it is first met."""
+        return self.form.prepare(state, needed)
+
+    def admit(self, state: Any, features: int) -> None:
+        """Features 0 .. features-1 count from now on, whether or not they hold anything."""
+        if isinstance(self.form, MirrorForm):
+            self.form.admit(state, features)
+
+    def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
+        """What a task has for itself, and what it has from others, (tasks, features) each; models are their sums."""
+        return self.form.parts(state, tasks, features)
+
+    def weights(self, state: Any, tasks: int, features: int) -> Array:
+        own, shared = self.parts(state, tasks, features)
+        return own + shared
+
+    def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
+        """Where the weights of a task come from, for some features."""
+        return self.form.explain(state, slot, indices)
+
+    def distances(self, state: Any, tasks: int, features: int) -> Distances:
+        """How far every task is from those that it is tied to."""
+        return self.form.distances(state, tasks, features)
+
+    def relations(self, state: Any, tasks: int) -> Array:
+        """A^-1: how much of a step of one task moves another."""
+        if self.named is not None:
+            return self.named.matrix.dense(-1.0)[np.ix_(state.order, state.order)]
+        return clique(tasks, self.clique_b(tasks)).dense(-1.0) if tasks else np.zeros((0, 0))

@@ -1,0 +1,1 @@
+"""Low rank + personal models (Yang, Zhao and Gao 2017)."""

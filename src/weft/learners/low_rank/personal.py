@@ -1,0 +1,99 @@
+"""Personal parts under group soft thresholding, at the cost of the rows that change them.
+
+Every task k has a vector v_k. A proximal step shortens all of them by tau, and none of them turns (Yang, Zhao and Gao
+2017, Eq. 18). So a vector is kept as a row of `V` that rests, its length, and the length that v_k has by now:
+
+    v_k = V[k] now_k / length_k          `lengths[k]` = (now_k, length_k)
+
+A proximal step is now_k <- max(now_k - tau, 0) for every task, one number each. A row x with the step a changes the
+numbers of its own features, and |v + a x|^2 = |v|^2 + 2 a v.x + a^2 |x|^2 says how long the sum is; where that cancels,
+the length is taken anew from V. A vector of length 0 is forgotten when the next row comes.
+"""
+
+import numpy as np
+
+from weft.compiled.arrays import Floats, Ints
+from weft.compiled.jit import compiled, helper_no_alloc
+
+NOW, LENGTH = range(2)
+CANCELS = 1e-6
+"""A squared length that falls below this part of what it was is summed up anew."""
+STRETCH = 1e60
+"""Numbers that are more than this times too large are scaled back."""
+
+
+@helper_no_alloc
+def personal_score(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
+    """v_k.x of the row values[begin:end]."""
+    return _product(V, lengths, k, indices, values, begin, end) if lengths[k, NOW] > 0.0 else 0.0
+
+
+@helper_no_alloc
+def _product(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
+    """v_k.x of a vector that is not 0."""
+    s = 0.0
+    for e in range(begin, end):
+        s += values[e] * V[k, indices[e]]
+    scale: float = lengths[k, NOW] / lengths[k, LENGTH]
+    return s * scale
+
+
+@compiled
+def lengthen(
+    V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int, a: float, n2: float
+) -> None:
+    """v_k <- v_k + a x, with n2 = |x|^2."""
+    if a == 0.0 or n2 == 0.0:
+        return
+    if lengths[k, NOW] == 0.0:
+        if lengths[k, LENGTH] > 0.0:
+            for f in range(V.shape[1]):
+                V[k, f] = 0.0
+        for e in range(begin, end):
+            V[k, indices[e]] = a * values[e]
+        lengths[k, NOW] = lengths[k, LENGTH] = abs(a) * np.sqrt(n2)
+        return
+    now = lengths[k, NOW]
+    scale = now / lengths[k, LENGTH]
+    square = now * now + 2.0 * a * _product(V, lengths, k, indices, values, begin, end) + a * a * n2
+    for e in range(begin, end):
+        V[k, indices[e]] += a / scale * values[e]
+    if square > CANCELS * now * now:
+        lengths[k, NOW] = np.sqrt(square)
+        lengths[k, LENGTH] = np.sqrt(square) / scale
+    else:
+        total = 0.0
+        for f in range(V.shape[1]):
+            total += V[k, f] * V[k, f]
+        lengths[k, LENGTH] = np.sqrt(total)
+        lengths[k, NOW] = scale * np.sqrt(total)
+    if lengths[k, LENGTH] > STRETCH * lengths[k, NOW]:
+        scale = lengths[k, NOW] / lengths[k, LENGTH]
+        for f in range(V.shape[1]):
+            V[k, f] *= scale
+        lengths[k, LENGTH] = lengths[k, NOW]
+
+
+@compiled
+def shorten(lengths: Floats, tau: float) -> float:
+    """Every vector is shortened by tau, or is 0; returns the sum of the lengths."""
+    total = 0.0
+    for k in range(len(lengths)):
+        if lengths[k, NOW] > 0.0:
+            lengths[k, NOW] = max(lengths[k, NOW] - tau, 0.0)
+            total += lengths[k, NOW]
+    return total
+
+
+def vectors(V: Floats, lengths: Floats) -> Floats:
+    """The vectors v_k, as rows.
+
+    >>> lengths = np.zeros((2, 2))
+    >>> V = np.zeros((2, 3))
+    >>> lengthen(V, lengths, 0, np.array([0, 2]), np.array([3.0, 4.0]), 0, 2, 1.0, 25.0)
+    >>> shorten(lengths, 2.5), vectors(V, lengths).tolist()
+    (2.5, [[1.5, 0.0, 2.0], [0.0, 0.0, 0.0]])
+    """
+    now, length = lengths[:, NOW], lengths[:, LENGTH]
+    found: Floats = V * np.where(now > 0.0, now / np.where(length > 0.0, length, 1.0), 0.0)[:, None]
+    return found

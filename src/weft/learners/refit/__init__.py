@@ -1,0 +1,1 @@
+"""Batch learners that keep all rows and are refitted during the stream."""

@@ -1,0 +1,1 @@
+"""One loss shared by all tasks of a round (Dekel, Long and Singer 2007)."""

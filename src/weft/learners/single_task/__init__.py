@@ -1,0 +1,1 @@
+"""One model per task, or one for all."""

@@ -1,0 +1,164 @@
+r"""Passive-Aggressive learners, one per task: the least change of the weights that mends the loss.
+
+Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006). With l the loss of the round and n^2 = |x|^2,
+
+    PA     tau = l / n^2
+    PA-I   tau = min(C, l / n^2)
+    PA-II  tau = l / (n^2 + 1 / (2 C))
+
+and w += tau y x for classification (hinge loss) or w += tau sign(y - s) x for regression (epsilon-insensitive loss).
+
+>>> import weft
+>>> model = weft.Model("pa", C=0.5)
+>>> model.learn_one({"bias": 1.0, "free": 1.0}, +1, "ann")
+0.0
+>>> model.learn_one({"bias": 1.0}, -1, "ann")
+0.5
+>>> model.weights().tolist()
+[[0.0, 0.5]]
+
+Reading. A row of zeros leaves the weights alone in every variant: it cannot mend anything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.jit import Handle, compiled, helper
+from weft.learner import Kernels, Shares, Target
+from weft.learners.own_parts import relation_matrix, shares, weight_matrix
+from weft.learners.parameters import Choice, Flag, Real, check, parameter
+from weft.maths.losses import CODES, direction, loss_value
+from weft.storage.batch import Batch, set_single
+from weft.storage.own import PLAN, OwnParts, blank
+from weft.storage.pairs import HASHED, dot_rows, fits, move_example, score_example, slot_space
+from weft.storage.state import Plan
+
+VARIANTS = ("pa", "pa-i", "pa-ii")
+
+
+@dataclass(frozen=True)
+class PassiveAggressive:
+    """One Passive-Aggressive learner per task (PA-ITL, PA-Unique); pooled: PA-ONE, PA-Global."""
+
+    name: ClassVar[str] = "pa"
+    paper: ClassVar[str] = "Crammer et al. 2006"
+    plan: ClassVar[Plan] = PLAN
+
+    C: float = parameter(
+        1.0, "aggressiveness: the largest step (PA-I), or how soft the margin is (PA-II)", Real(above=0)
+    )
+    variant: str = parameter("pa-i", "how the step is bounded", Choice(VARIANTS))
+    loss: str = parameter(
+        "hinge",
+        "hinge classifies, epsilon-insensitive predicts a number",
+        Choice(("hinge", "epsilon-insensitive")),
+    )
+    epsilon: float = parameter(0.1, "deviations up to this cost nothing (epsilon-insensitive loss)", Real(at_least=0))
+    pooled: bool = parameter(False, "learn one model from the rows of all tasks", Flag())
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def target(self) -> Target:
+        return "binary" if self.loss == "hinge" else "real"
+
+    @property
+    def tally_loss(self) -> tuple[int, float]:
+        return CODES[self.loss], self.epsilon
+
+    @property
+    def hyper(self) -> "Hyper":
+        """The parameters as compiled code takes them."""
+        return Hyper(self.C, VARIANTS.index(self.variant), CODES[self.loss], self.epsilon, self.pooled)
+
+    @property
+    def kernels(self) -> Kernels:
+        return Kernels(_predict, _learn, _predict_one, _learn_one)
+
+    def init(self, tasks: Sequence[Any] = ()) -> OwnParts:
+        return blank()
+
+    def weights(self, state: OwnParts, tasks: int, features: int) -> Array:
+        return weight_matrix(state, PLAN, tasks, features, self.pooled)
+
+    def explain(self, state: OwnParts, slot: int, tasks: int, indices: Ints) -> Shares:
+        return shares(state, slot, indices, self.pooled)
+
+    def relations(self, state: Any, tasks: int) -> Array:
+        return relation_matrix(tasks, self.pooled)
+
+
+class Hyper(NamedTuple):
+    C: float
+    variant: int
+    loss: int
+    epsilon: float
+    pooled: bool
+
+
+@helper
+def _step(hyper: Hyper, l: float, n2: float) -> float:
+    if l <= 0.0 or n2 <= 0.0:
+        return 0.0
+    if hyper.variant == 0:
+        return l / n2
+    if hyper.variant == 1:
+        return min(hyper.C, l / n2)
+    return l / (n2 + 0.5 / hyper.C)
+
+
+@compiled
+def _predict(hyper: Hyper, state: OwnParts, batch: Batch, scores: Floats) -> None:
+    dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, len(scores), scores)
+
+
+@compiled
+def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    pairs, W = state
+    layout, keys, table = pairs
+    task, label, row, indptr, indices, values, rounds = batch
+    slots = slot_space(pairs, batch)
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        if layout[HASHED] and not fits(pairs, batch, lo, hi):
+            return t
+        if hi - lo > 1:  # all of a round is scored before any of it is learned
+            dot_rows(pairs, W, hyper.pooled, batch, lo, hi, scores)
+        for i in range(lo, hi):
+            s, n2 = score_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, slots)
+            if hi - lo == 1:
+                scores[i] = s
+            y = label[i]
+            if np.isnan(y):
+                continue
+            l = loss_value(hyper.loss, s, y, hyper.epsilon)
+            tau = _step(hyper, l, n2)
+            if trace.shape[0]:
+                trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l, tau, n2, hyper.C
+            if tau > 0.0:
+                step = tau * direction(hyper.loss, s, y)
+                move_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, step, slots)
+    return len(rounds) - 1
+
+
+@compiled
+def _predict_one(handle: Handle, task: int, count: int) -> int:
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        _predict(hyper, state, batch, scores)
+    return bad
+
+
+@compiled
+def _learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    if bad >= 0:
+        return bad
+    return -1 if _learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2

@@ -1,0 +1,1 @@
+"""Adaptive smoothed learners (Murugesan, Liu, Carbonell and Yang 2016)."""
