@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import one_thread
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import Plan
 
 Target = Literal["binary", "real", "point"]
@@ -35,9 +35,9 @@ class Kernels(NamedTuple):
         round not learned because the state has no room for it: the caller reserves and calls again. `trace` has a row
         per example, with the columns `trace_columns`, or no rows at all.
     predict_one(handle, task, count) -> int
-        Score the event in the handle's buffers; returns the position of a value that is refused, or -1.
+        Score the event in the handle's buffers; returns the position of a value that is refused, or FINE.
     learn_one(handle, task, label, count) -> int
-        Score, then learn that event; -2 if the state first needs room, else as `predict_one`.
+        Score, then learn that event; NO_ROOM if the state first needs room, else as `predict_one`.
 
     A handle holds (hyper, state, batch, scores, trace), see `jit`. Rules that are not `compiled` stand on BLAS and
     LAPACK, which compiling would not make faster: see `interpreted`.
@@ -71,9 +71,7 @@ def interpreted(predict: Callable[..., None], learn: Callable[..., int]) -> Kern
     def learn_one(handle: Any, task: int, label: float, count: int) -> int:
         hyper, state, batch, scores, trace = handle.parts
         bad = set_single(batch, task, label, count)
-        if bad >= 0:
-            return bad
-        return -1 if learn_alone(hyper, state, batch, 0, scores, trace) == 1 else -2
+        return bad if bad >= 0 else status(learn_alone(hyper, state, batch, 0, scores, trace))
 
     return Kernels(predict_alone, learn_alone, predict_one, learn_one, compiled=False)
 

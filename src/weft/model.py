@@ -15,7 +15,7 @@ from weft.learners.catalogue import build
 from weft.maths.losses import LOGISTIC
 from weft.names import Name, Names, declared, plain
 from weft.storage import state as states
-from weft.storage.batch import Batch
+from weft.storage.batch import FINE, NO_ROOM, Batch
 from weft.storage.rows import REMEDY, as_table, scalar_label
 from weft.storage.single import UNKNOWN, Single
 from weft.store.codec import FileError
@@ -257,7 +257,7 @@ class Model:
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
                 status = single.learn(single.handle, slot, label, count)
-                if status == -2:  # no room for the event's pairs or rows
+                if status == NO_ROOM:  # no room for the event's pairs or rows
                     self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), single.batch)
                     return self.learn_one(x, y, task)
                 if status >= 0:
@@ -282,7 +282,7 @@ class Model:
                 status = single.predict(single.handle, slot, count)
                 if status >= 0:
                     raise ValueError(_not_finite(x, status))
-                if status == -1:
+                if status == FINE:
                     found: float = single.score[0]
                     return found
         return float(self.score(as_table(x), [task])[0])

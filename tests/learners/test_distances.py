@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from test_explanation import DESCENTS, learned
+from inspection.test_explanation import DESCENTS, learned
 from weft.learners.descent import distances as descent_distances
 from weft.storage import pairs
 

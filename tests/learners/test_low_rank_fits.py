@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from oracles.robust import mtfl, mtfl_objective, trml, trml_loss
-from weft.learners.refit.keeping import low_rank_fits
+from weft.learners.refit import low_rank_fits
 from weft.learners.refit.low_rank_fits import _squared_norm, feature_learning, trace_norm
 from weft.maths.losses import LOGISTIC, SQUARE
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from batches import batch_of, event, find, open_pairs
-from weft.learners.shared_loss.learner import shared_rows
+from weft.learners.shared_loss import shared_rows
 from weft.storage import arena, pairs
 
 KEYS = {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled.jit import compiled
+from weft.compiled.jit import compiled, inlined
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -96,11 +96,21 @@ def shares_row(batch: Batch, lo: int, hi: int) -> bool:
     return True
 
 
+FINE, NO_ROOM = -1, -2
+"""What a single event comes to when no value of it is refused: it was learned or scored, or the state needs room."""
+
+
+@inlined
+def status(done: int) -> int:
+    """What became of a batch of one event, by the first round that was not learned."""
+    return FINE if done == 1 else NO_ROOM
+
+
 @compiled
 def set_single(batch: Batch, task: int, label: float, count: int) -> int:
     """Make the first `count` unsorted entries of the buffers the one event of `batch`.
 
-    Sorts by feature, drops zeros, and returns the position of the first value that is too large or NaN, or -1.
+    Sorts by feature, drops zeros, and returns the position of the first value that is too large or NaN, or FINE.
     """
     for e in range(count):
         if not abs(batch.values[e]) <= LARGEST:
@@ -121,4 +131,4 @@ def set_single(batch: Batch, task: int, label: float, count: int) -> int:
     batch.task[0] = task
     batch.label[0] = label
     batch.indptr[1] = kept
-    return -1
+    return FINE

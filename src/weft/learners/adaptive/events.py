@@ -32,7 +32,7 @@ from weft.learners.adaptive.row_scaling import EVENTS, count_row
 from weft.learners.adaptive.scoring import Space, World, answer, bring_sums_up_to_date, sigma, space_for, view
 from weft.learners.adaptive.state import EVENTS_OF_TASK, EXPERTS, TASK_DEV, WEIGHT, YSUM, H, Hyper, Parts, V
 from weft.learners.adaptive.target_frame import UMAX, count_label, frame
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.pairs import COUNT, HASHED, SIZE, TASK_STRIDE, Pairs, first_slot, has_room, open_row
 
 ETA_STACK = 0.1
@@ -336,6 +336,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

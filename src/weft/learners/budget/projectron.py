@@ -47,7 +47,7 @@ from weft.learners.budget.projection_steps import least_damage, project, project
 from weft.learners.budget.symmetric import move_last, set_member
 from weft.learners.budget.ties import lacks_ties, tie
 from weft.maths.kernels import self_value
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import SUPPORT
 
 
@@ -185,6 +185,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

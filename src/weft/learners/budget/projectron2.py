@@ -49,7 +49,7 @@ from weft.learners.budget.projection_steps import add_squares, least_damage, pro
 from weft.learners.budget.symmetric import move_last, set_member
 from weft.learners.budget.ties import CLIQUES, COMPLETE, GRAPH, NO_TASKS, clique_size, lacks_ties
 from weft.maths.kernels import self_value
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import MOVER, SUPPORT
 
 ROW, SUM = range(2)
@@ -332,6 +332,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

@@ -40,7 +40,7 @@ from weft.learners.parameters import Bytes, Real, check, parameter
 from weft.learners.task_matrix import LIMIT, refuse_tables
 from weft.maths.losses import HINGE
 from weft.maths.similarity import cosines
-from weft.storage.batch import Batch, set_single, squared_norm
+from weft.storage.batch import Batch, set_single, squared_norm, status
 from weft.storage.state import Plan
 
 
@@ -227,9 +227,7 @@ def _coml_predict_one(handle: Handle, task: int, count: int) -> int:
 def _coml_learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if _coml_learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(_coml_learn(hyper, state, batch, batch.rounds[0], scores, trace))
 
 
 # --- cw-col ----------------------------------------------------------------------------------------------------------
@@ -295,6 +293,4 @@ def _cw_predict_one(handle: Handle, task: int, count: int) -> int:
 def _cw_learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if _cw_learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(_cw_learn(hyper, state, batch, batch.rounds[0], scores, trace))

@@ -20,7 +20,7 @@ from weft.graphs.relation import Relation, diagonal, lacks_row, relation_of, sol
 from weft.learners.descent.strengths import ADAPTIVE, LEADER, MAHALANOBIS, Rule, add_exactly, rate_of
 from weft.maths.losses import loss_value, slope
 from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.pairs import (
     HASHED,
     Pairs,
@@ -247,6 +247,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     rule, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(rule, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(rule, state, batch, batch.rounds[0], scores, trace))

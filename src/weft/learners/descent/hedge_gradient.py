@@ -12,7 +12,7 @@ from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
 from weft.learners.descent.strengths import Rule
 from weft.maths.losses import loss_value
 from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import Plan
 
 
@@ -158,6 +158,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

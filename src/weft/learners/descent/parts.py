@@ -34,7 +34,7 @@ from weft.learners.descent.strengths import (
 )
 from weft.maths.losses import loss_value, slope
 from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.pairs import HASHED, TASK_STRIDE, Pairs, dense, find_row, fits, slot_space
 from weft.storage.state import Plan, live
 from weft.storage.two_parts import add_parts, add_vector, ask_ahead, dot_parts, dot_vector
@@ -421,6 +421,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     rule, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(rule, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(rule, state, batch, batch.rounds[0], scores, trace))

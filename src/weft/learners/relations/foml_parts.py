@@ -13,7 +13,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper
 from weft.graphs.interaction import CliqueBlocks
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.pairs import HASHED, Pairs, dense, fits, slot_space
 from weft.storage.state import Plan
 from weft.storage.two_parts import add_parts, ask_ahead, dot_parts
@@ -150,6 +150,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

@@ -19,7 +19,7 @@ from weft.learner import Kept
 from weft.maths.kernels import kernel_value, sparse_dot
 from weft.maths.losses import direction, loss_value
 from weft.maths.rounds import first_aggressiveness, step_weights, widest_round
-from weft.storage.batch import Batch, set_single, squared_norm
+from weft.storage.batch import Batch, set_single, squared_norm, status
 from weft.storage.state import NONZERO, SUPPORT, Plan
 
 if TYPE_CHECKING:
@@ -214,6 +214,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

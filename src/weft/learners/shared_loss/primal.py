@@ -15,7 +15,7 @@ from weft.learners.own_parts import weight_matrix
 from weft.learners.shared_loss.shared_rows import add_shared, dot_shared
 from weft.maths.losses import UNICLASS, direction, loss_value
 from weft.maths.rounds import first_aggressiveness, step_weights, widest_round
-from weft.storage.batch import Batch, set_single, shares_row, squared_norm
+from weft.storage.batch import Batch, set_single, shares_row, squared_norm, status
 from weft.storage.pairs import (
     HASHED,
     TASK_STRIDE,
@@ -178,6 +178,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

@@ -26,7 +26,7 @@ from weft.learner import Kernels, Shares, Target
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, set_single
+from weft.storage.batch import Batch, set_single, status
 from weft.storage.own import PLAN, OwnParts, blank
 from weft.storage.pairs import HASHED, dot_rows, fits, move_example, score_example, slot_space
 from weft.storage.state import Plan
@@ -119,6 +119,4 @@ def _predict_one(handle: Handle, task: int, count: int) -> int:
 def _learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if _learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(_learn(hyper, state, batch, batch.rounds[0], scores, trace))

@@ -14,7 +14,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper, helper_no_alloc
 from weft.learners.smoothed.attention import attend, normalise, read_near, widen, widen_near, write_near
 from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single, shares_row
+from weft.storage.batch import Batch, set_single, shares_row, status
 from weft.storage.pairs import Pairs, add_table, dense, dot_rows, dot_table
 from weft.storage.state import Plan
 
@@ -232,6 +232,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
-    if bad >= 0:
-        return bad
-    return -1 if learn(hyper, state, batch, batch.rounds[0], scores, trace) == 1 else -2
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
