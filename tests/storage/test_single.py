@@ -9,7 +9,7 @@ from weft.storage.single import UNKNOWN, Single
 
 def single_over(names):
     model = weft.Model("perceptron")
-    return Single(model.learner, model.state, names, room=4)
+    return Single(model.learner, model.state, names, 4, room=4)
 
 
 def test_known_features_are_put_into_the_buffers():
