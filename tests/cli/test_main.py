@@ -1,5 +1,6 @@
 """The frame of the command line: help, version, start-up, errors as sentences."""
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -87,3 +88,11 @@ def test_ctrl_c_outside_of_learning(weft_command, monkeypatch):
     monkeypatch.setattr("weft.model.load", interrupted)
     result = weft_command("inspect", "m.weft", code=130)
     assert result.stderr.strip().splitlines()[-1].startswith("weft: interrupted")
+
+
+def test_a_command_of_another_distribution_says_how_to_install_it(weft_command, monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [])
+    told = weft_command("reproduce", "all", "--quick", code=2).output
+    assert "weft-reproduction" in told
+    assert "make venv" in told
+    assert "reproduce" in weft_command("--help").output

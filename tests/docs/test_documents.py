@@ -30,12 +30,12 @@ from weft.evaluation import (
     Run,
     SmoothedRun,
 )
-from weft.experiments import shelf
 from weft.learner import Usage
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Known, Position
 from weft.tally import Tally
+from weft_reproduction import shelf
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,7 +8,7 @@ import pytest
 
 import weft
 from oracles.test_adaptive_oracle import PRINTED, TOY
-from weft.experiments.default_streams import BINARY, REAL, stream_of
+from weft_reproduction.default.streams import BINARY, REAL, stream_of
 
 CHECK_POINTS = {
     "landmine19": (0.201245, 0.202483),
