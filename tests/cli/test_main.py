@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import weft
-from weft.cli.main import COMMANDS, main
+from weft.cli.main import COMMANDS, ELSEWHERE, main
 
 
 def test_help_names_every_command_and_imports_nothing_heavy():
@@ -18,11 +18,11 @@ def test_help_names_every_command_and_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for name in COMMANDS:
+    for name in (*COMMANDS, *ELSEWHERE):
         assert f"\n  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", (*COMMANDS, *ELSEWHERE))
 def test_every_command_teaches(weft_command, name):
     text = weft_command(name, "--help").stdout
     assert "Example:" in text
