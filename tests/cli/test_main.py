@@ -22,7 +22,7 @@ def test_help_names_every_command_and_imports_nothing_heavy():
         assert f"\n  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", (*COMMANDS, *ELSEWHERE))
+@pytest.mark.parametrize("name", [*COMMANDS, *ELSEWHERE])
 def test_every_command_teaches(weft_command, name):
     text = weft_command(name, "--help").stdout
     assert "Example:" in text

@@ -104,7 +104,7 @@ def test_the_reference_of_learners_is_up_to_date():
     assert imported(ROOT / "docs" / "make_learners.py").page() == read("docs/learners.md")
 
 
-@pytest.mark.parametrize("name", (*COMMANDS, *ELSEWHERE))
+@pytest.mark.parametrize("name", [*COMMANDS, *ELSEWHERE])
 def test_every_command_and_option(name):
     section = read("docs/command-line.md").split(f"\n## weft {name}\n")[1].split("\n## ")[0]
     assert f"$ weft {name}" in section
