@@ -17,9 +17,9 @@ def made_up(settings, lift=None):
         return {"rows": rows}
     if settings["what"] == "regularisers":
         (told,) = settings["table"]
-        ((letter, values),) = told["grid"].items()
+        ((parameter, values),) = told["grid"].items()
         figures = dict.fromkeys(("error", "minus"), [[0.1] * TASKS[settings["set"]]] * len(values))
-        return {"rows": [{"row": told["row"], "letter": letter, "values": values, **figures}]}
+        return {"rows": [{"row": told["row"], "parameter": parameter, "values": values, **figures}]}
     found = []
     for told in settings["table"]:
         for row in (told["row"], *told["beside"]):
@@ -42,13 +42,13 @@ def made_up_row(settings, told, row, lift):
         measure: [[value / 100.0 + sign * (lift + e) for value in of] for e in noise]
         for measure, of, sign in (("error", error, 1.0), ("plus", plus, -1.0), ("minus", minus, -1.0))
     }
-    letters = told["fixed"] | {letter: values[0] for letter, values in told["grid"].items()}
+    parameters = told["fixed"] | {parameter: values[0] for parameter, values in told["grid"].items()}
     at = TABLE3.get(LIKE.get(row, ""), (1.0, 1.0, 1.0))[SETS.index(name)]
     more = (
         {"chosen": error[0] / 100.0, "worst": 0.5, "tried": 3} if told["grid"] else dict.fromkeys(("chosen", "worst"))
     )
     return {
-        "row": row, "letters": letters, **figures, "curve": [[0.5, 0.1] * 10] * tasks,
+        "row": row, "parameters": parameters, **figures, "curve": [[0.5, 0.1] * 10] * tasks,
         "zero": [[0.01] * tasks] * len(noise),
         "seconds": [at * (1.0 + e) for e in noise], **more,
     }  # fmt: skip

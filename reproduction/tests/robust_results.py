@@ -20,10 +20,10 @@ def of_reading(reading):
 
 def picked_alone(who):
     """Results in which the picks for a row are the only readings with the paper's figures."""
-    letters = {pick.reading: dict(pick.letters) for pick in PICKED[who]}
+    parameters = {pick.reading: dict(pick.parameters) for pick in PICKED[who]}
 
     def good(cell):
-        return cell["reading"] in letters and cell["order"] == "rounds"
+        return cell["reading"] in parameters and cell["order"] == "rounds"
 
     results = results_with(good)
     for settings, figures in results:
@@ -31,7 +31,7 @@ def picked_alone(who):
             (one,) = figures["rows"]
             printed = made_up({**settings, "what": "reading"}, {})["rows"][0]
             for at, value in enumerate(one["values"]):
-                hit = good(settings) and {one["letter"]: value} == letters[settings["reading"]]
+                hit = good(settings) and {one["parameter"]: value} == parameters[settings["reading"]]
                 for measure, miss in (("error", 0.5), ("minus", 0.1)):
                     one[measure] = [*one[measure]]
                     one[measure][at] = printed[measure][0] if hit else [miss] * 4

@@ -22,7 +22,7 @@ def test_variants_of_omtl():
     first, second = searches(OMTL, results)
     assert [[one.name for one in search.picks] for search in (first, second)] == [[str(update)], [str(rows)]]
     assert first.untried == second.untried == {}
-    assert [one.verdict for one in (first, second)] == ["had again"] * 2
+    assert [one.verdict for one in (first, second)] == ["reproduced"] * 2
     updates = [one for one in VARIANTS if one != AS_TAKEN and not one.elsewhere]
     assert f"among {len(updates)} other updates and orders on shuffles 4000 to 4009" in str(first)
     readings = [one for one in VARIANTS if one.elsewhere]

@@ -13,14 +13,14 @@ needs_data = pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DA
 
 def made_up(settings, sign=1.0):
     """As the paper says: worse with larger penalties, but for lam1 of the peptides."""
-    slope = -1.0 if (settings["set"], settings["letter"]) == ("mhc1", "lam1") else 1.0
+    slope = -1.0 if (settings["set"], settings["parameter"]) == ("mhc1", "lam1") else 1.0
     noise = [np.random.default_rng(seed).normal(0.0, 0.001) for seed in settings["shuffles"]]
     errors = [[0.3 + sign * slope * 0.01 * np.log10(value) + e * value for e in noise] for value in settings["values"]]
     return {"errors": errors, "eta1": 1.0, "eta2": 0.1}
 
 
 def test_panels_are_those_of_the_paper():
-    ends = [(panel.name, panel.letter, panel.values()[0], panel.values()[-1]) for panel in PANELS]
+    ends = [(panel.name, panel.parameter, panel.values()[0], panel.values()[-1]) for panel in PANELS]
     assert ends == [
         ("pu_spam", "lam1", 1e-6, 1.0),
         ("pu_spam", "lam2", 1e-7, 10.0),

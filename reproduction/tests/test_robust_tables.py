@@ -1,4 +1,4 @@
-"""Tables 2 to 5 of Yang, Zhao and Gao (2017): rows, letters, streams, and what the report makes of the results."""
+"""Tables 2 to 5 of Yang, Zhao and Gao (2017): rows, parameters, streams, and what the report makes of the results."""
 
 import os
 
@@ -50,7 +50,7 @@ def test_rows():
     for who in ROMCO:
         assert ROWS[who].grid == {"eta1": STEPS, "eta2": STEPS, "lam1": POWERS, "lam2": POWERS}
     for row in ROWS.values():
-        first = {letter: values[0] for letter, values in row.grid.items()}
+        first = {parameter: values[0] for parameter, values in row.grid.items()}
         Model(row.learner, **{key: value for key, value in (row.fixed | first).items() if key != "warmup"})
 
 
@@ -58,7 +58,7 @@ def test_rows():
 def test_a_part_that_is_taken_away_stays_zero(who, part):
     rng = np.random.default_rng(0)
     row = ROWS[who]
-    grid = {letter: values[-2] for letter, values in row.grid.items()}
+    grid = {parameter: values[-2] for parameter, values in row.grid.items()}
     model = Model(row.learner, **row.fixed, **grid)
     model.learn(Stream(rng.normal(size=(60, 5)), rng.choice([-1, 1], 60), np.arange(60) % 3, np.arange(60) // 3))
     parts = model.learner.parts(model.state, 3, 5)
@@ -78,7 +78,7 @@ def test_what_is_reported_was_not_chosen_on():
     assert not others & set(REPORTED)
 
 
-# --- looking for letters ---
+# --- looking for parameters ---
 
 
 def test_search_takes_the_least():
@@ -88,7 +88,7 @@ def test_search_takes_the_least():
 
 
 def test_of_equals_the_first():
-    assert search({}, {"a": (3, 1, 2)}, False, lambda at: 1.0).letters == {"a": 3}
+    assert search({}, {"a": (3, 1, 2)}, False, lambda at: 1.0).parameters == {"a": 3}
 
 
 def test_search_in_turns():
@@ -98,10 +98,10 @@ def test_search_in_turns():
 
     def error(at):
         tried.append(at)
-        return sum(abs(np.log10(at[letter] / target[letter])) for letter in grid)
+        return sum(abs(np.log10(at[parameter] / target[parameter])) for parameter in grid)
 
     found = search({}, grid, True, error)
-    assert found.letters == target
+    assert found.parameters == target
     assert found.error == 0.0
     assert found.tried == len(tried) == len({tuple(at.values()) for at in tried}) < 150
 
@@ -246,7 +246,7 @@ def test_a_gain_of_the_steps_alone_is_told():
     assert "2 of 6 comparisons" in claim.why
 
 
-def test_the_condition_is_the_one_that_was_better_where_letters_were_chosen():
+def test_the_condition_is_the_one_that_was_better_where_parameters_were_chosen():
     def other(settings):
         figures = made_up(settings)
         for one in figures["rows"]:

@@ -32,8 +32,8 @@ from weft_reproduction.robust.tried import searches
 @pytest.mark.parametrize("who", list(PICKED))
 def test_picks_are_run_on_fresh_shuffles_beside_what_is_taken(who):
     (row,) = {pick.row for pick in PICKED[who]}
-    letters = {pick.reading: dict(pick.letters) for pick in PICKED[who]} | {TAKEN[MAILS]: {}}
-    assert len(letters) == len(PICKED[who]) + 1
+    parameters = {pick.reading: dict(pick.parameters) for pick in PICKED[who]} | {TAKEN[MAILS]: {}}
+    assert len(parameters) == len(PICKED[who]) + 1
     found = {
         (cell["reading"], seed): told["fixed"]
         for cell in MAIL_CELLS
@@ -44,9 +44,9 @@ def test_picks_are_run_on_fresh_shuffles_beside_what_is_taken(who):
     }
     shuffles = FRESH_BATCH if who in BATCH else FRESH
     earlier = {(pick.reading, seed) for pick in PICKED[who] for part in pick.earlier for seed in part}
-    assert set(found) == {(reading, seed) for reading in letters for seed in shuffles} | earlier
+    assert set(found) == {(reading, seed) for reading in parameters for seed in shuffles} | earlier
     for (reading, _), fixed in found.items():
-        assert fixed == ROWS[row].fixed | letters[reading]
+        assert fixed == ROWS[row].fixed | parameters[reading]
 
 
 def test_fresh_shuffles_are_used_for_nothing_else():
@@ -100,10 +100,10 @@ def test_picks_that_hold_on_fresh_shuffles_explain_a_row(who):
         fresh, control = one.counts
         assert (fresh.good, fresh.better, control.good) == (8, 0, 0)
         assert len(one.fresh) == len(FRESH_BATCH if who in BATCH else FRESH)
-        assert one.verdict == "had again"
+        assert one.verdict == "reproduced"
     told = moved(who, picked_alone(who))
     count = len(PICKED[who])
-    assert told.startswith(f"{who}: had again with {f'{count} of {count} readings,' if count > 1 else ''}")
+    assert told.startswith(f"{who}: reproduced with {f'{count} of {count} readings,' if count > 1 else ''}")
     assert "missed" not in told
 
 
@@ -112,9 +112,9 @@ def test_picks_that_fail_on_fresh_shuffles_do_not(who):
     results = failing(picked_alone(who), [pick.reading for pick in PICKED[who]])
     (search,) = searches(who, results)
     assert all((one.there.good, one.counts[0].good) == (8, 0) for one in search.picks)
-    assert search.verdict == "not had again"
+    assert search.verdict == "not reproduced"
     told = moved(who, results)
-    assert told.startswith(f"{who}: not had again with ")
+    assert told.startswith(f"{who}: not reproduced with ")
     assert told.count("missed: User1 error ") == len(PICKED[who]) + sum(bool(pick.earlier) for pick in PICKED[who])
 
 
@@ -123,8 +123,8 @@ def test_one_pick_of_several_explains_a_row_and_their_number_is_told(who):
     count = len(PICKED[who])
     results = failing(picked_alone(who), [pick.reading for pick in PICKED[who][1:]])
     (search,) = searches(who, results)
-    assert sorted(one.verdict for one in search.picks) == ["had again"] + ["not had again"] * (count - 1)
-    assert f"{who}: had again with 1 of {count} readings, picked among 12 readings on " in moved(who, results)
+    assert sorted(one.verdict for one in search.picks) == ["not reproduced"] * (count - 1) + ["reproduced"]
+    assert f"{who}: reproduced with 1 of {count} readings, picked among 12 readings on " in moved(who, results)
     assert f"{who} with 1 of {count}" in fresh_table(results).note
 
 
@@ -136,7 +136,7 @@ def test_a_row_that_comes_back_in_part_says_what_is_missed():
             for one in figures["rows"]:
                 one["error"] = [[*tasks[:3], tasks[3] + 0.01] for tasks in one["error"]]
     (search,) = searches(who, results)
-    assert {one.verdict for one in search.picks} == {search.verdict} == {"had again in part"}
+    assert {one.verdict for one in search.picks} == {search.verdict} == {"reproduced in part"}
     for one in search.picks:
         assert one.outcome.startswith("7 of 8 (0 better), 0.1 (missed: User4 error 7.6")
         assert one.outcome.endswith(" against 6.68)")
@@ -162,11 +162,11 @@ def test_fresh_shuffles_do_not_undo_a_miss_on_earlier_ones(who):
         assert one.counts[0].good == 8
         assert len(one.fresh) == len(FRESH)
         assert len(one.earlier) == before[one.reading]
-        assert one.verdict == ("had again in part" if one.earlier else "had again")
+        assert one.verdict == ("reproduced in part" if one.earlier else "reproduced")
         whole = f"8 of 8 (0 better), 0.0, but with those of earlier tries, {10 + len(one.earlier)} in all, 0 of 8"
         assert one.outcome.startswith(whole if one.earlier else "8 of 8 (0 better), 0.0")
     kept = sum(not count for count in before.values())
-    assert f"{who}: had again with {kept} of {len(before)} readings" in moved(who, results)
+    assert f"{who}: reproduced with {kept} of {len(before)} readings" in moved(who, results)
     table = fresh_table(results)
     for pick in PICKED[who]:
         each = " and ".join(f"0 of 8 on {part[0]} to {part[-1]}" for part in pick.earlier)
@@ -192,7 +192,7 @@ def test_what_is_had_as_taken_too_explains_nothing():
     (search,) = searches("OMTLLOG", results_with(lambda cell: cell["what"] == "confirming"))
     for one in search.picks:
         assert [count.good for count in one.counts] == [8, 8]
-    assert search.verdict == "not had again"
+    assert search.verdict == "not reproduced"
 
 
 def test_readings_that_are_tied_and_were_not_tried_again_are_told():
@@ -206,7 +206,7 @@ def test_readings_that_are_tied_and_were_not_tried_again_are_told():
     assert f"(it does not name '{OWN_WORDS_UNSCALED}', '{ALL_WORDS}', " in told
     rows = {row[1]: row for row in fresh_table(results).rows if row[0] == "ROMCO-LogD"}
     assert rows[other][-2:] == ["not tried again", "yes"]
-    assert rows[OWN_WORDS][-2:] == ["had again", "yes"]
+    assert rows[OWN_WORDS][-2:] == ["reproduced", "yes"]
     assert rows[ALL_WORDS][-1] == "no"
 
 
@@ -214,7 +214,7 @@ def test_the_reading_of_the_tables_is_no_pick():
     results = results_with(lambda cell: cell["reading"] in (OWN_WORDS, TAKEN[MAILS]) and cell["order"] == "rounds")
     (search,) = searches("ROMCO-LogD", results)
     assert search.untried == {}
-    assert search.verdict == "not had again"
+    assert search.verdict == "not reproduced"
 
 
 def test_another_order_of_rows_is_named_too():

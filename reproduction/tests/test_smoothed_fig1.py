@@ -21,12 +21,12 @@ def made_up(settings):
         "SMTL-e": 0.69,
     }
     found = []
-    for row, _, letters in settings["rows"]:
+    for row, _, parameters in settings["rows"]:
         auc = [height[row] + np.random.default_rng(draw).normal(0.0, 0.001) for draw in settings["draws"]]
-        auc = [value - 0.01 * (letters != TUNED[row]) for value in auc]
+        auc = [value - 0.01 * (parameters != TUNED[row]) for value in auc]
         adaptive = row.startswith("SMTL")
         within, across = ([value] * len(auc) if adaptive else [] for value in (0.05, 0.03))
-        found.append({"row": row, "letters": letters, "auc": auc, "within": within, "across": across})
+        found.append({"row": row, "parameters": parameters, "auc": auc, "within": within, "across": across})
     return {"rows": found}
 
 
@@ -38,12 +38,12 @@ def test_cells():
     for name in MODELS:
         grid = [cell for cell in cells(False) if cell["what"] == "grid" and cell["rows"][0][0] == name]
         assert sorted(draw for cell in grid for draw in cell["draws"]) == list(CHOOSING)
-        assert TUNED[name] in [letters for _, _, letters in grid[0]["rows"]]
+        assert TUNED[name] in [parameters for _, _, parameters in grid[0]["rows"]]
     assert not set(CHOOSING) & set(REPORTED)
-    for what, letter in (("scaled", "scaling"), ("drawn", "stratified")):
+    for what, parameter in (("scaled", "scaling"), ("drawn", "stratified")):
         others = [cell for cell in cells(False) if cell["what"] == what]
         assert sorted(draw for cell in others for draw in cell["draws"]) == list(CHOOSING)
-        assert all(cell[letter] != reported[0][letter] for cell in others)
+        assert all(cell[parameter] != reported[0][parameter] for cell in others)
 
 
 def test_report_of_what_the_paper_says():

@@ -26,30 +26,30 @@ def test_figures_stand_at_their_places():
     assert printed("landmine", "P fixed, margin") is None
 
 
-def test_letters_come_from_their_grids():
+def test_parameters_come_from_their_grids():
     for name in TAKEN:
         assert set(TUNED[name]) == {row.name for row in ROWS_OF_TABLE.values() if row.grid}
-        for row, letters in TUNED[name].items():
-            assert letters in ROWS_OF_TABLE[row].points()
-            assert within(row, letters) or row in TUNED_SHORTER[name]
-        for row, letters in TUNED_SHORTER[name].items():
-            assert letters in ROWS_OF_TABLE[row].points()
-            assert within(row, letters)
+        for row, parameters in TUNED[name].items():
+            assert parameters in ROWS_OF_TABLE[row].points()
+            assert within(row, parameters) or row in TUNED_SHORTER[name]
+        for row, parameters in TUNED_SHORTER[name].items():
+            assert parameters in ROWS_OF_TABLE[row].points()
+            assert within(row, parameters)
             assert not within(row, TUNED[name][row])
 
 
 def test_rows_of_shorter_grids():
     """Only the last value of a grid was added later; the rows without it stand behind those with it."""
     for row in (row for row in ROWS_OF_TABLE.values() if row.name.split(",")[0] in ENDS):
-        letter, end = ENDS[row.name.split(",")[0]]
-        assert row.grid[letter][-2] == end
+        parameter, end = ENDS[row.name.split(",")[0]]
+        assert row.grid[parameter][-2] == end
     assert within("OSMTL-t, margin", {"lam": 3.0})
     assert [row for row, _, _ in reported_rows("landmine")][-3:] == [
         "OSMTL-e, margin",
         "OSMTL-e, margin, lam up to 10",
         "P fixed, margin",
     ]
-    told = {row: (learner, letters) for row, learner, letters in reported_rows("mtl16")}
+    told = {row: (learner, parameters) for row, learner, parameters in reported_rows("mtl16")}
     assert told["FOML, mistake, b up to 64"] == ("foml", TUNED_SHORTER["mtl16"]["FOML, mistake"])
     assert told["FOML, mistake"] == ("foml", TUNED["mtl16"]["FOML, mistake"])
     assert len(told) == len(ROWS_OF_TABLE) + len(TUNED_SHORTER["mtl16"])
@@ -76,17 +76,17 @@ def test_every_row_is_chosen_on_all_draws(name):
 def made_up(settings, lift=None):
     """Cells with the paper's figures, where it has some, a little different in every draw."""
     found = []
-    for row, _, letters in settings["rows"]:
+    for row, _, parameters in settings["rows"]:
         known = printed(settings["set"], row)
         auc, size = (known.auc, known.nSV) if known else (0.6, 500.0)
         auc += (lift or {}).get(row, 0.0)
-        auc += 0.001 * (letters == TUNED[settings["set"]].get(row))
-        auc += 0.0005 * (letters == TUNED_SHORTER[settings["set"]].get(row))
+        auc += 0.001 * (parameters == TUNED[settings["set"]].get(row))
+        auc += 0.0005 * (parameters == TUNED_SHORTER[settings["set"]].get(row))
         noise = [np.random.default_rng(draw).normal(0.0, 0.0005) for draw in settings["draws"]]
         measures = {"auc": [auc + e for e in noise], "online": [auc - 0.05] * len(noise)}
         measures |= {"nSV": [size + 100 * e for e in noise], "seconds": [1e-6] * len(noise)}
         measures["mistakes"] = [0.3 * value for value in measures["nSV"]]
-        found.append({"row": row, "letters": letters, **measures})
+        found.append({"row": row, "parameters": parameters, **measures})
     return {"rows": found}
 
 
@@ -130,11 +130,11 @@ def test_shortened_grids():
     }
 
 
-def point(letters, auc, size):
-    return Point(letters, {"auc": auc, "nSV": size})
+def point(parameters, auc, size):
+    return Point(parameters, {"auc": auc, "nSV": size})
 
 
-def test_letters_as_good():
+def test_parameters_as_good():
     top = point({"C": 1}, [0.70, 0.72, 0.71], [900, 900, 900])
     near = point({"C": 2}, [0.71, 0.70, 0.71], [500, 510, 520])  # lower by 0.0033, give or take 0.0088
     below = point({"C": 3}, [0.69, 0.71, 0.70], [400, 400, 400])  # lower by 0.01 in every draw
@@ -158,7 +158,14 @@ def test_what_falls_short():
 def test_draws_of_several_cells_are_put_together():
     points = []
     for auc in (0.6, 0.7):
-        one = {"letters": {"C": 1.0}, "auc": [auc], "online": [0.5], "nSV": [9.0], "mistakes": [3.0], "seconds": [1e-6]}
+        one = {
+            "parameters": {"C": 1.0},
+            "auc": [auc],
+            "online": [0.5],
+            "nSV": [9.0],
+            "mistakes": [3.0],
+            "seconds": [1e-6],
+        }
         merged(points, one)
     assert len(points) == 1
     assert points[0].figures["auc"] == [0.6, 0.7]
@@ -190,7 +197,7 @@ def test_attention_by_its_speed():
         figures = made_up(settings)
         for one in figures["rows"]:
             if one["row"] == "OSMTL-e, margin":
-                one["auc"] = [{0.1: 0.5, 1.0: 0.6, 10.0: 0.7, 100.0: 0.8}[one["letters"]["lam"]]] * len(
+                one["auc"] = [{0.1: 0.5, 1.0: 0.6, 10.0: 0.7, 100.0: 0.8}[one["parameters"]["lam"]]] * len(
                     settings["draws"]
                 )
         return figures

@@ -35,7 +35,7 @@ def made_up(rows=400, seed=0):
 
 def with_pa(given):
     """PA, with C from a grid."""
-    return tried(lambda letters, part: pass_of("pa", letters, part), ROWS["pa"].choices, given)
+    return tried(lambda parameters, part: pass_of("pa", parameters, part), ROWS["pa"].choices, given)
 
 
 # --- who runs ---
@@ -58,8 +58,8 @@ def test_every_choice_is_a_learner(row):
     assert told.choices[0] == {}
     assert len(told.choices) == 1 + len(told.grid)
     assert bool(told.tuned) == bool(told.grid)
-    for letters in told.choices:
-        assert Model(told.learner, **told.fixed, **letters).learner.target == "binary"
+    for parameters in told.choices:
+        assert Model(told.learner, **told.fixed, **parameters).learner.target == "binary"
 
 
 def test_relatives_are_rows():
@@ -229,11 +229,11 @@ def test_tables_have_the_lowest_first_and_name_the_choice():
     ("peer", "default", "other"),
     [("vw", 0.5, 2.0), ("river", 0.01, 0.3), ("river-plain", 0.01, 0.3), ("sklearn", 1e-4, 0.1)],
 )
-def test_the_letter_of_a_peer(peer, default, other):
+def test_the_parameter_of_a_peer(peer, default, other):
     if not is_here(peer):
         pytest.skip(f"{peer} is not installed")
     given = made_up(80)
-    first, same, changed = (protocol.pass_of_peer(peer, letter, given) for letter in (None, default, other))
+    first, same, changed = (protocol.pass_of_peer(peer, parameter, given) for parameter in (None, default, other))
     assert np.array_equal(first.scores, same.scores)
     assert not np.array_equal(first.scores, changed.scores)
     assert first.kind == "probability"
@@ -251,7 +251,7 @@ def test_the_weights_of_a_peer_are_counted(peer):
     assert many - few >= 4 * 54 * 8  # four tasks, 54 more weights
 
 
-def test_every_peer_has_letters_to_try_and_a_column():
+def test_every_peer_has_parameters_to_try_and_a_column():
     assert {f"{peer} {form}" for peer, forms in FORMS.items() for form in forms} == set(COLUMNS)
     assert set(FORMS) == set(PEERS)
     scaled, plain = ROWS["river (scaler)"], ROWS["river (prepared)"]

@@ -101,7 +101,7 @@ def on_other_data(claim: Claim) -> Claim:
     """What data that stand in for the paper's say about a claim: something, but no judgement of it."""
     if claim.judgement == "not testable here":
         return claim
-    why = f"The paper's data are not to be had. On those that stand in for them it is {claim.judgement}: {claim.why}"
+    why = f"The paper's data are not available. On those that stand in for them it is {claim.judgement}: {claim.why}"
     return replace(claim, judgement="not testable here", why=why)
 
 

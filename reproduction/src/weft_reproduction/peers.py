@@ -1,7 +1,7 @@
 """Peers on the same events: Vowpal Wabbit, river and scikit-learn, each asked for a prediction before it learns.
 
 They are no dependencies of weft: `pip install "weft[bench]"` brings them. Labels are -1 and +1 (predictions are
-probabilities of +1) or numbers. Each has its defaults, but for what is said here and one `letter` that may be given:
+probabilities of +1) or numbers. Each has its defaults, but for what is said here and one `parameter` that may be given:
 `-l` of Vowpal Wabbit, the rate of river's SGD, `alpha` of scikit-learn. A peer that is used in two ways has a
 second name, which goes on after a "-".
 """
@@ -58,13 +58,13 @@ def _linear(model: Any) -> Any:
 
 
 def vw(
-    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+    X: Any, y: Floats, task: Ints, binary: bool, parameter: float | None = None, models: Models | None = None
 ) -> Floats:
     """Vowpal Wabbit with a task crossed with every feature (-q), beside the features themselves: one model for all."""
     from vowpalwabbit import Workspace
 
     options = "--loss_function logistic --link logistic" if binary else "--loss_function squared"
-    rate = "" if letter is None else f" -l {letter:g}"
+    rate = "" if parameter is None else f" -l {parameter:g}"
     model = Workspace(f"--quiet -b {_BITS} -q tx {options}{rate}")
     p = np.empty(len(y))
     for i in range(len(y)):
@@ -79,19 +79,19 @@ def vw(
 
 
 def river(
-    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+    X: Any, y: Floats, task: Ints, binary: bool, parameter: float | None = None, models: Models | None = None
 ) -> Floats:
     """river: a running standardisation and a linear model for every task."""
     from river import preprocessing
 
-    return _river(X, y, task, binary, letter, models, lambda model: preprocessing.StandardScaler() | model)
+    return _river(X, y, task, binary, parameter, models, lambda model: preprocessing.StandardScaler() | model)
 
 
 def river_plain(
-    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+    X: Any, y: Floats, task: Ints, binary: bool, parameter: float | None = None, models: Models | None = None
 ) -> Floats:
     """river: a linear model for every task, on the rows as they are given."""
-    return _river(X, y, task, binary, letter, models, lambda model: model)
+    return _river(X, y, task, binary, parameter, models, lambda model: model)
 
 
 def _river(
@@ -99,7 +99,7 @@ def _river(
     y: Floats,
     task: Ints,
     binary: bool,
-    letter: float | None,
+    parameter: float | None,
     models: Models | None,
     whole: Callable[[Any], Any],
 ) -> Floats:
@@ -114,7 +114,7 @@ def _river(
         row = dict(zip(X.indices[lo:hi].tolist(), X.data[lo:hi].tolist(), strict=True))
         model = models.get(int(task[i]))
         if model is None:
-            rate = {} if letter is None else {"optimizer": optim.SGD(letter)}
+            rate = {} if parameter is None else {"optimizer": optim.SGD(parameter)}
             model = models[int(task[i])] = whole(kind(**rate))
         if binary:
             p[i] = model.predict_proba_one(row).get(True, 0.5)
@@ -126,14 +126,14 @@ def _river(
 
 
 def sklearn(
-    X: Any, y: Floats, task: Ints, binary: bool, letter: float | None = None, models: Models | None = None
+    X: Any, y: Floats, task: Ints, binary: bool, parameter: float | None = None, models: Models | None = None
 ) -> Floats:
     """scikit-learn: SGDClassifier (log-loss) or SGDRegressor with partial_fit for every task."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others
     models = {} if models is None else models
-    given = {} if letter is None else {"alpha": letter}
+    given = {} if parameter is None else {"alpha": parameter}
     p = np.full(len(y), 0.5 if binary else 0.0)
     for i in range(len(y)):
         row, model = X[i : i + 1], models.get(int(task[i]))

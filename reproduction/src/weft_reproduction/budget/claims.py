@@ -190,7 +190,7 @@ def shortfalls(name: str, ours: Means) -> dict[Place, float]:
 
 
 def _same_figures(reported: Mapping[str, Runs]) -> Claim:
-    text = f"The figures of Table 1 can be had again: each within {TOLERANCE:g} points, or better."
+    text = f"The figures of Table 1 can be reproduced: each within {TOLERANCE:g} points, or better."
     gaps = {
         f"{TITLES[name]} {place}": gap
         for name in SETS

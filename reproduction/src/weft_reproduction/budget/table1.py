@@ -99,12 +99,12 @@ def run(settings: Settings) -> Figures:
 
 def _pass(place: Place, stream: Stream, tasks: list[str], settings: Settings, B: int | None) -> tuple[Any, int]:
     """The scores of one pass, and how many rows were kept at its end."""
-    letters: dict[str, Any] = {} if B is None else {"B": B}
+    parameters: dict[str, Any] = {} if B is None else {"B": B}
     if place.learner in ("mtbprj", "mtbprj-2"):
-        letters["eta"] = _ETA
+        parameters["eta"] = _ETA
     if place.learner == "mtrbp":
-        letters["seed"] = settings["shuffle"] or 0
-    model = Model(place.learner, kernel=settings["kernel"], graph=place.graph, tasks=tasks, **letters)
+        parameters["seed"] = settings["shuffle"] or 0
+    model = Model(place.learner, kernel=settings["kernel"], graph=place.graph, tasks=tasks, **parameters)
     return model.learn(stream), len(model.support())
 
 

@@ -72,8 +72,8 @@ def _run(variance: float, events: int, seed: int) -> dict[str, float]:
     }
     best = float(np.sum((y - np.sum(stream.X.toarray() * U[np.asarray(stream.tasks)], axis=1)) ** 2))
     found = {}
-    for name, letters in ways.items():
-        model = Model("mt-ogd", tasks=TASKS, projection="ball", **theory, **letters)
+    for name, parameters in ways.items():
+        model = Model("mt-ogd", tasks=TASKS, projection="ball", **theory, **parameters)
         found[name] = float(np.sum((model.learn(stream) - y) ** 2)) - best
     hedge = Model("hedge-mt-ogd", tasks=TASKS, **theory)
     found["Hedge"] = float(np.sum((hedge.learn(stream) - y) ** 2)) - best

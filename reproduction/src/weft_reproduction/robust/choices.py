@@ -50,7 +50,7 @@ def choices(runs: Runs, results: Results) -> list[Choice]:
             _conditions(runs),
         ),
         Choice(
-            "The grid of ROMCO: four letters of 1e-6 to 1 are 2,401 runs.",
+            "The grid of ROMCO: four parameters of 1e-6 to 1 are 2,401 runs.",
             "Steps of 0.001 to 1, lambdas of 1e-6 to 1: 784. For films in turns: steps, lambdas, and again. "
             "Settled by the time that runs took.",
             _grids(runs),
@@ -59,7 +59,7 @@ def choices(runs: Runs, results: Results) -> list[Choice]:
             "The grids of CW-COL, OSMTL-e, OMTLVON and OMTLLOG, which are not named.",
             "r 0.01 to 100, mix 0.1 to 0.9; alpha 0.1 to 0.9, lam 0.1 to 10; rate 0.001 to 1, relations learned from a "
             "tenth or from half of the rows on.",
-            "The tables of letters have the worst of each grid.",
+            "The tables of parameters have the worst of each grid.",
         ),
         Choice(
             "How often batch learners are fitted: the paper's after every 100 rows.",
@@ -130,13 +130,13 @@ def _grids(runs: Runs) -> str:
         for who in ROMCO:
             run = runs.get(name, {}).get(who)
             if run is not None:
-                ends = [key for key, value in run.letters.items() if value in _ends(key)]
+                ends = [key for key, value in run.parameters.items() if value in _ends(key)]
                 said.append(f"{SHORT[name]}, {who}: {', '.join(ends) or 'none'}")
-    return f"Letters that lie at an end of the grid: {'; '.join(said)}." if said else "Not run yet."
+    return f"Parameters that lie at an end of the grid: {'; '.join(said)}." if said else "Not run yet."
 
 
-def _ends(letter: str) -> tuple[float, float]:
-    return (1e-3, 1.0) if letter.startswith("eta") else (1e-6, 1.0)
+def _ends(parameter: str) -> tuple[float, float]:
+    return (1e-3, 1.0) if parameter.startswith("eta") else (1e-6, 1.0)
 
 
 def _refits(results: Results) -> str:
@@ -157,5 +157,5 @@ def _regularisers(results: Results) -> str:
             for one in figures["rows"]:
                 pairs = zip(one["values"], one["error"], strict=True)
                 told = ", ".join(f"{value:g}: {100 * np.mean(tasks):.2f} %" for value, tasks in pairs)
-                said.append(f"{TITLES[settings['set']].split(' (')[0]}, {one['row']} with {one['letter']} = {told}")
+                said.append(f"{TITLES[settings['set']].split(' (')[0]}, {one['row']} with {one['parameter']} = {told}")
     return f"Error on the shuffle that decides: {'; '.join(said)}." if said else "Not run yet."

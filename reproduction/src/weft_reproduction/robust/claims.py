@@ -35,7 +35,7 @@ def claims(runs: Runs, results: Results) -> list[Claim]:
 
 
 def _figures(here: Mapping[str, Run], results: Results) -> Claim:
-    text = "Spam Email: error rates and F-measures can be had again, within three standard errors or better."
+    text = "Spam Email: error rates and F-measures can be reproduced, within three standard errors or better."
     rows = {who: row_like(who, dict(here)) for who in TABLE2}
     if any(row not in here or len(here[row].error) < 2 for row in rows.values()):
         return Claim(text, "Table 2", "not testable here", NOT_RUN)
@@ -64,10 +64,10 @@ def _figures(here: Mapping[str, Run], results: Results) -> Claim:
 def _other_data(name: str) -> Claim:
     table = {"mhc1": "Table 4", "movielens_cf": "Table 5"}[name]
     return Claim(
-        f"{SHORT[name]}: error rates and F-measures of all learners can be had again.",
+        f"{SHORT[name]}: error rates and F-measures of all learners can be reproduced.",
         table,
         "not testable here",
-        "The paper's data are not to be had; others stand in for them.",
+        "The paper's data are not available; others stand in for them.",
     )
 
 
@@ -134,9 +134,9 @@ def _logd(name: str, here: Mapping[str, Run]) -> Claim:
 
 
 def _parts(name: str, here: Mapping[str, Run]) -> Claim:
-    """Each part taken away; what is left has its own letters."""
+    """Each part taken away; what is left has its own parameters."""
     pairs = [(who, other) for who in ROMCO for other in (NO_V[who], NO_U)]
-    text = "both parts, low rank and personal, make the error rate lower; each alone has its own letters."
+    text = "both parts, low rank and personal, make the error rate lower; each alone has its own parameters."
     return _judged(name, text, "Sec. 6.4", _compared(here, pairs))
 
 
@@ -164,7 +164,7 @@ def _orders(here: Mapping[str, Run]) -> Claim:
     most = max(spread, key=lambda row: spread[row])
     tasks = float(np.std(np.mean(here[most].error, axis=0), ddof=1))
     why = (
-        "The paper's data are not to be had. On those that stand in for them the error rate deviates over the shuffles "
+        "The paper's data are not available. On those that stand in for them the error rate deviates over the shuffles "
         f"by at most {spread[most]:.2f} points ({most}), over the tasks by {tasks:.1f}. The paper's brackets, of 3 to "
         "6 points, look like deviations over tasks."
     )

@@ -116,9 +116,9 @@ def _tally(results: Results) -> str:
     for who in PICKED:
         for search in searches(who, results):
             if len(search.picks) > 1:
-                good = sum(one.verdict == "had again" for one in search.picks)
+                good = sum(one.verdict == "reproduced" for one in search.picks)
                 told.append(f"{who} with {good} of {len(search.picks)}")
-    return f"Several tries are several chances; had again are {', '.join(told)}. " if told else ""
+    return f"Several tries are several chances; reproduced are {', '.join(told)}. " if told else ""
 
 
 def figure_table(results: Results) -> Table:

@@ -35,10 +35,12 @@ LEARNERS = dict(zip(ROMCO, ("romco-nucl", "romco-logd"), strict=True))
 
 
 class Panel(NamedTuple):
-    """A part of the figure: which letter moves over which powers of ten, and where both letters of a set stand."""
+    """A part of the figure: which parameter moves over which powers of ten, and where both parameters of a set
+    stand.
+    """
 
     name: str
-    letter: str
+    parameter: str
     powers: tuple[int, ...]
     stands: dict[str, float]
 
@@ -77,7 +79,7 @@ def _cell(panel: Panel, who: str, way: str, shuffles: list[int], most: int | Non
     return {
         "set": panel.name,
         "reading": TAKEN[panel.name],
-        "letter": panel.letter,
+        "parameter": panel.parameter,
         "values": panel.values(),
         "stands": panel.stands,
         "row": who,
@@ -91,34 +93,37 @@ def _cell(panel: Panel, who: str, way: str, shuffles: list[int], most: int | Non
 
 
 def run(settings: Settings) -> Figures:
-    """The mean error of the tasks, per value of the letter and shuffle; and the steps."""
+    """The mean error of the tasks, per value of the parameter and shuffle; and the steps."""
 
     def stream(seed: int) -> Any:
         return shuffle(settings["set"], settings["reading"], "rounds", seed, settings["most"])
 
-    def error(letters: dict[str, Any], of: Any) -> float:
-        return float(np.mean(passed(of, settings["learner"], letters)["error"]))
+    def error(parameters: dict[str, Any], of: Any) -> float:
+        return float(np.mean(passed(of, settings["learner"], parameters)["error"]))
 
     held_out = stream(settings["choosing"])
     grid = {"eta1": settings["grid"], "eta2": settings["grid"]}
-    best = search(settings["stands"], grid, False, lambda letters: error(letters, held_out)).letters
+    best = search(settings["stands"], grid, False, lambda parameters: error(parameters, held_out)).parameters
     streams = [stream(seed) for seed in settings["shuffles"]]
-    errors = [[error(best | {settings["letter"]: value}, of) for of in streams] for value in settings["values"]]
+    errors = [[error(best | {settings["parameter"]: value}, of) for of in streams] for value in settings["values"]]
     return {"errors": errors, "eta1": best["eta1"], "eta2": best["eta2"]}
 
 
 # --- what it says ---
 
 Curves = dict[tuple[str, str], dict[tuple[str, str], tuple[list[float], list[list[float]]]]]
-"""(set, letter) -> (learner, steps) -> values of the letter, and per value a percentage for every shuffle."""
+"""(set, parameter) -> (learner, steps) -> values of the parameter, and per value a percentage for every shuffle."""
 
 
 def report(results: Results) -> Report:
     curves: Curves = defaultdict(dict)
     for settings, figures in results:
         errors = [[100.0 * value for value in of_value] for of_value in figures["errors"]]
-        curves[settings["set"], settings["letter"]][settings["row"], settings["steps"]] = (settings["values"], errors)
-    pictures = [_picture(panel, curves) for panel in PANELS if curves.get((panel.name, panel.letter))]
+        curves[settings["set"], settings["parameter"]][settings["row"], settings["steps"]] = (
+            settings["values"],
+            errors,
+        )
+    pictures = [_picture(panel, curves) for panel in PANELS if curves.get((panel.name, panel.parameter))]
     return Report(
         tables=[_table(panel, curves) for panel in PANELS],
         pictures=pictures,
@@ -131,22 +136,22 @@ _WAYS = tuple((who, way) for way in (TUNED, PLAIN) for who in ROMCO)
 
 
 def _title(panel: Panel) -> str:
-    other = "lam2" if panel.letter == "lam1" else "lam1"
-    return f"{SHORT[panel.name]}: error over {panel.letter}, with {other} = {panel.stands[other]:g}"
+    other = "lam2" if panel.parameter == "lam1" else "lam1"
+    return f"{SHORT[panel.name]}: error over {panel.parameter}, with {other} = {panel.stands[other]:g}"
 
 
 def _picture(panel: Panel, curves: Curves) -> Picture:
     lines = {}
     for (who, way), (values, errors) in sorted(
-        curves[panel.name, panel.letter].items(), key=lambda p: p[0][1] == PLAIN
+        curves[panel.name, panel.parameter].items(), key=lambda p: p[0][1] == PLAIN
     ):
         lines[f"{who}, {way}"] = line(values, errors)
     note = "Percent, means of the tasks; bars are standard errors over the shuffles."
-    return Picture(_title(panel), lines, panel.letter, "error, percent", log_x=True, note=note)
+    return Picture(_title(panel), lines, panel.parameter, "error, percent", log_x=True, note=note)
 
 
 def _table(panel: Panel, curves: Curves) -> Table:
-    here = curves.get((panel.name, panel.letter), {})
+    here = curves.get((panel.name, panel.parameter), {})
     rows: list[list[Cell]] = []
     for at, value in enumerate(panel.values()):
         cells: list[Cell] = [f"{value:g}"]
@@ -154,19 +159,19 @@ def _table(panel: Panel, curves: Curves) -> Table:
             known = here.get(way)
             cells.append(figure(known[1][at], None, 2) if known else None)
         rows.append(cells)
-    return Table(_title(panel), [panel.letter, *(f"{who}, {way}" for who, way in _WAYS)], rows)
+    return Table(_title(panel), [panel.parameter, *(f"{who}, {way}" for who, way in _WAYS)], rows)
 
 
 def _ends(panel: Panel, curves: Curves, way: str, low_first: bool) -> list[tuple[str, list[float], list[float]]]:
     """(learner, the end that should be better, the other one); empty if one is missing."""
     found = []
     for who in ROMCO:
-        known = curves.get((panel.name, panel.letter), {}).get((who, way))
+        known = curves.get((panel.name, panel.parameter), {}).get((who, way))
         if known is None:
             return []
         values, errors = known
         good, bad = (0, -1) if low_first else (-1, 0)
-        words = f"{who}, {panel.letter} = {values[good]:g} against {values[bad]:g}"
+        words = f"{who}, {panel.parameter} = {values[good]:g} against {values[bad]:g}"
         found.append((words, errors[good], errors[bad]))
     return found
 
@@ -194,7 +199,8 @@ def _claims(curves: Curves) -> list[Claim]:
 
 def _choices(results: Results) -> list[Choice]:
     said = [
-        f"{SHORT[settings['set']]}, {settings['letter']}, {settings['row']}: {figures['eta1']:g}, {figures['eta2']:g}"
+        f"{SHORT[settings['set']]}, {settings['parameter']}, {settings['row']}: {figures['eta1']:g}, "
+        f"{figures['eta2']:g}"
         for settings, figures in results
         if settings["steps"] == TUNED
     ]

@@ -29,11 +29,11 @@ MEAN_SHARE = "1,458 shared columns by their mean share of users, unit tf-idf"
 
 
 class Pick(NamedTuple):
-    """A row, a reading that the search names for it, letters that are not those of the row, and earlier tries."""
+    """A row, a reading that the search names for it, parameters that are not those of the row, and earlier tries."""
 
     row: str
     reading: str
-    letters: Mapping[str, Any] = {}
+    parameters: Mapping[str, Any] = {}
     earlier: tuple[range, ...] = ()
 
 
@@ -66,7 +66,7 @@ nearest.
 
 
 class Variant(NamedTuple):
-    """OMTL otherwise: the update with its letters, the reading of the rows, their order."""
+    """OMTL otherwise: the update with its parameters, the reading of the rows, their order."""
 
     learner: str
     norm: str

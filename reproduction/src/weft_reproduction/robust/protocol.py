@@ -142,20 +142,20 @@ POINTS = 20
 """Of the curve of the cumulative error: after every twentieth of each task's rows."""
 
 
-def passed(stream: Stream, learner: str, letters: Mapping[str, Any], batch: bool = False) -> dict[str, Any]:
+def passed(stream: Stream, learner: str, parameters: Mapping[str, Any], batch: bool = False) -> dict[str, Any]:
     """One pass: per task, in the order of their names, the error, the F-measures of + and of -, a curve; and seconds.
 
-    `warmup`, a letter of learners that learn relations, is a share of the events here. `batch`: the learner is fitted
-    to all rows seen whenever these have doubled, from FIRST on.
+    `warmup`, a parameter of learners that learn relations, is a share of the events here. `batch`: the learner is
+    fitted to all rows seen whenever these have doubled, from FIRST on.
     """
-    given = dict(letters)
+    given = dict(parameters)
     if "warmup" in given:
         given["warmup"] = int(given["warmup"] * len(stream))
     names = sorted(stream.task_names, key=str)
     model = Model(learner, tasks=names, **given)
     began = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # letters at the ends of the grids are remarked upon
+        warnings.simplefilter("ignore", UserWarning)  # parameters at the ends of the grids are remarked upon
         scores = _doubling(model, stream) if batch else model.learn(stream)
     seconds = time.process_time() - began
     task = np.array([names.index(name) for name in stream.task_names])[stream.task_codes]

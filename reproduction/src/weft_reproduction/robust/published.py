@@ -81,14 +81,16 @@ MEASURES = ("error", "plus", "minus")
 
 
 class Run(NamedTuple):
-    """What a row found: per shuffle, in percent, a figure per task; seconds; the letters, and how they were chosen."""
+    """What a row found: per shuffle, in percent, a figure per task; seconds; the parameters, and how they were
+    chosen.
+    """
 
     error: list[list[float]]
     plus: list[list[float]]
     minus: list[list[float]]
     seconds: list[float]
     curve: list[list[float]]
-    letters: dict[str, Any]
+    parameters: dict[str, Any]
     chosen: float | None
     worst: float | None
 
@@ -124,7 +126,7 @@ def reported(results: Results) -> Runs:
         curve = 100.0 * np.mean([one["curve"] for one in ordered for _ in one["error"]], axis=0)
         first = ordered[0]
         found[name][row] = Run(
-            **figures, seconds=seconds, curve=curve.tolist(), letters=first["letters"],
+            **figures, seconds=seconds, curve=curve.tolist(), parameters=first["parameters"],
             chosen=first["chosen"], worst=first["worst"],
         )  # fmt: skip
     return found

@@ -42,7 +42,7 @@ def readings(name: str, results: Results) -> Table:
             means = [100.0 * np.mean(found[row]["error"], axis=1) for row in _ROWS]
             rows.append([_named(settings), *(figure(values.tolist(), None, 2) for values in means)])
     note = (
-        "Mean error of the tasks in percent, over shuffles that are not reported. Letters are chosen anew for every "
+        "Mean error of the tasks in percent, over shuffles that are not reported. Parameters are chosen anew for every "
         "line, ROMCO's on a smaller grid than in the tables."
     )
     return Table(f"{SHORT[name]}: what hangs on the preparation of rows", ["reading", *_ROWS], rows, note)
@@ -72,7 +72,7 @@ class Again(NamedTuple):
 
 
 def had_again(results: Results) -> dict[str, dict[str, Again]]:
-    """Reading -> the paper's name of a row -> how many of its figures of Table 2 are had again."""
+    """Reading -> the paper's name of a row -> how many of its figures of Table 2 are reproduced."""
     found: dict[str, dict[str, Again]] = {}
     for settings, figures in results:
         if settings["what"] == "reading" and settings["set"] == MAILS:
@@ -117,9 +117,9 @@ def paper_again(results: Results) -> Table:
 # --- batch learners ---
 
 
-def regularised(reading: str, letter: str, value: float) -> str:
+def regularised(reading: str, parameter: str, value: float) -> str:
     """A regulariser of a batch learner, and the reading if it is not that of the tables."""
-    told = f"{letter} = {value:g}"
+    told = f"{parameter} = {value:g}"
     return told if reading == TAKEN[MAILS] else f"{told}; {reading}"
 
 
@@ -131,7 +131,7 @@ def regularisers(results: Results) -> Table:
             for one in figures["rows"]:
                 for at, value in enumerate(one["values"]):
                     default = _MARK if at == 0 and settings["reading"] == TAKEN[MAILS] else ""
-                    told = regularised(settings["reading"], one["letter"], value)
+                    told = regularised(settings["reading"], one["parameter"], value)
                     row: list[Cell] = [f"{one['row']}, {told}{default}"]
                     for user in range(len(USERS)):
                         printed = printed_of_user(one["row"], user)

@@ -31,7 +31,7 @@ def report(results: Results) -> Report:
     runs = reported(results)
     tables = [_mails(runs.get("pu_spam", {}))]
     tables += [_means(name, runs.get(name, {})) for name in STAND_INS]
-    tables += [_seconds(runs), *(_letters(name, runs.get(name, {})) for name in SETS)]
+    tables += [_seconds(runs), *(_parameters(name, runs.get(name, {})) for name in SETS)]
     tables += [*(readings(name, results) for name in SETS), paper_again(results), regularisers(results)]
     tables += [fresh_table(results), figure_table(results), variant_table(results)]
     return Report(tables=tables, pictures=_curves(runs), claims=claims(runs, results), choices=choices(runs, results))
@@ -74,7 +74,7 @@ def _means(name: str, runs: Mapping[str, Run]) -> Table:
     table = {"mhc1": "Table 4", "movielens_cf": "Table 5"}[name]
     note = (
         "In percent, means over the tasks; means and standard errors over the shuffles. The paper's figures are those "
-        "of its own data, which are not to be had: they are no measure of these."
+        "of its own data, which are not available: they are no measure of these."
     )
     return Table(f"{TITLES[name]} ({table})", head, rows, note)
 
@@ -103,7 +103,7 @@ def _seconds(runs: Runs) -> Table:
     return Table("Seconds of a pass (Table 3)", head, rows, note)
 
 
-def _letters(name: str, runs: Mapping[str, Run]) -> Table:
+def _parameters(name: str, runs: Mapping[str, Run]) -> Table:
     rows: list[list[Cell]] = []
     for row in (row for row in NAMES if row in ROWS and ROWS[row].grid):
         run = runs.get(row)
@@ -111,14 +111,14 @@ def _letters(name: str, runs: Mapping[str, Run]) -> Table:
             rows.append([row, "", None, None])
         else:
             errors = (Figure(100.0 * value, None, None, 2) for value in (run.chosen, run.worst))
-            rows.append([row, _told(run.letters), *errors])
+            rows.append([row, _told(run.parameters), *errors])
     note = "Error rates in percent, means of the tasks, on the one shuffle that decided and is not reported."
-    head = ["row", "letters", "error there", "worst of the grid"]
-    return Table(f"{SHORT[name]}: the letters that were chosen", head, rows, note)
+    head = ["row", "parameters", "error there", "worst of the grid"]
+    return Table(f"{SHORT[name]}: the parameters that were chosen", head, rows, note)
 
 
-def _told(letters: Mapping[str, Any]) -> str:
-    named = {key: value for key, value in letters.items() if key not in ("condition", "norm", "pooled")}
+def _told(parameters: Mapping[str, Any]) -> str:
+    named = {key: value for key, value in parameters.items() if key not in ("condition", "norm", "pooled")}
     return ", ".join(f"{key} = {'never' if value == NEVER else format(value, 'g')}" for key, value in named.items())
 
 

@@ -1,4 +1,4 @@
-"""The rows of the tables of Yang, Zhao and Gao (2017), what is tuned in each, and how letters are looked for.
+"""The rows of the tables of Yang, Zhao and Gao (2017), what is tuned in each, and how parameters are looked for.
 
 The paper fixes C = 1, tunes "other parameters" of CW-COL, OMTLVON, OMTLLOG and OSMTL-e on grids that it does not name,
 and eta1, eta2, lam1, lam2 of ROMCO over 1e-6, 1e-5 .. 1, all on one shuffle that is not reported. Rows beside them tell
@@ -9,28 +9,28 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-Letters = dict[str, Any]
+Parameters = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """A row: its learner, the letters that are fixed, the grid of those that are tuned.
+    """A row: its learner, the parameters that are fixed, the grid of those that are tuned.
 
     like    the paper's name for it; "" for rows that are ours alone
-    beside  further rows with what was chosen here, but for some letters: {name: letters}
+    beside  further rows with what was chosen here, but for some parameters: {name: parameters}
     batch   is fitted to all rows seen, now and then
     """
 
     name: str
     learner: str
-    fixed: Letters
+    fixed: Parameters
     grid: dict[str, tuple[Any, ...]]
     like: str = ""
-    beside: Mapping[str, Letters] = {}
+    beside: Mapping[str, Parameters] = {}
     batch: bool = False
 
 
 POWERS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-"""The paper's grid of all four letters of ROMCO."""
+"""The paper's grid of all four parameters of ROMCO."""
 STEPS = POWERS[3:]
 """The part of it for the steps: rows have length 1, and smaller steps would leave most margins below 1 to the end."""
 _C = (0.001, 0.01, 0.1, 1.0, 10.0)
@@ -86,13 +86,13 @@ MOVED = {"pu_spam": ("CW-COL", "OMTL", "OSMTL-e, margin", "OMTLVON, margin", "OM
 """Rows that are run under every reading beside PA and ROMCO, where the data are the paper's."""
 
 
-# --- looking for letters ---
+# --- looking for parameters ---
 
 
 class Found(NamedTuple):
-    """The best letters, their error, the worst error on the way, and how many letters were tried."""
+    """The best parameters, their error, the worst error on the way, and how many parameters were tried."""
 
-    letters: Letters
+    parameters: Parameters
     error: float
     worst: float
     tried: int
@@ -104,21 +104,23 @@ START = 1e-4
 
 
 def search(
-    fixed: Letters, grid: Mapping[str, Sequence[Any]], in_turns: bool, error: Callable[[Letters], float]
+    fixed: Parameters, grid: Mapping[str, Sequence[Any]], in_turns: bool, error: Callable[[Parameters], float]
 ) -> Found:
-    """The letters with the least error; of equals, those that were tried first.
+    """The parameters with the least error; of equals, those that were tried first.
 
     `in_turns`, for grids of ROMCO: first both steps, with lambdas of START, then both lambdas, and again.
     """
     known: dict[tuple[Any, ...], float] = {}
-    best = fixed | {letter: START if in_turns and START in values else values[0] for letter, values in grid.items()}
+    best = fixed | {
+        parameter: START if in_turns and START in values else values[0] for parameter, values in grid.items()
+    }
     for turn in TURNS if in_turns else (tuple(grid),):
         tried = []
-        for values in product(*(grid[letter] for letter in turn)):
-            letters = best | dict(zip(turn, values, strict=True))
-            key = tuple(letters.values())
+        for values in product(*(grid[parameter] for parameter in turn)):
+            parameters = best | dict(zip(turn, values, strict=True))
+            key = tuple(parameters.values())
             if key not in known:
-                known[key] = error(letters)
-            tried.append((known[key], letters))
+                known[key] = error(parameters)
+            tried.append((known[key], parameters))
         best = min(tried, key=lambda pair: pair[0])[1]
     return Found(best, known[tuple(best.values())], max(known.values()), len(known))

@@ -2,7 +2,7 @@
 
 Tables 2 to 5. Mails of four users, peptides of twelve alleles and films of thirty users are learned in one pass, a row
 per task and round; the cumulative error rate, the F-measures and the time are averaged over ten shuffles. Every
-learner's letters are chosen in the same cell, on a shuffle that is not reported.
+learner's parameters are chosen in the same cell, on a shuffle that is not reported.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from weft_reproduction.robust.rows import BATCH, MOVED, NO_U, NO_V, OTHERS, POWE
 
 REPORTED = range(10)
 CHOOSING = 1000
-"""The shuffle on which letters are chosen; it is not reported, nor are those on which readings are compared."""
+"""The shuffle on which parameters are chosen; it is not reported, nor are those on which readings are compared."""
 COMPARING = range(1003, 1009)
 _SHORT = {"pu_spam": 250, "mhc1": 84, "movielens_cf": 34}
 """Rows of every task, about 1,000 in all, on which fits at every 100 rows are compared with fewer."""
@@ -50,10 +50,10 @@ shuffles. Eleven learners are the paper's; the rows beside them (ROMCO without p
 both conditions under which tasks may learn, PA and OMTL with their own C) tell what the structure does from what the
 steps do.
 
-The letters of every row are the best of a grid, by the mean error of the tasks on one shuffle that is not reported, as
-in the paper; its grid for ROMCO is 1e-6, 1e-5 .. 1 for all four letters. The mails are the paper's, but how they became
-1,458 features is not said. Its peptides and its films are not to be had: others stand in for them, and its figures for
-these stand in the tables for orientation only."""
+The parameters of every row are the best of a grid, by the mean error of the tasks on one shuffle that is not reported,
+as in the paper; its grid for ROMCO is 1e-6, 1e-5 .. 1 for all four parameters. The mails are the paper's, but how they
+became 1,458 features is not said. Its peptides and its films are not available: others stand in for them, and its
+figures for these stand in the tables for orientation only."""
 
 
 def cells(quick: bool) -> list[Settings]:
@@ -102,7 +102,7 @@ def _cell(what: str, name: str, rows: list[Row], shuffles: list[int], most: int 
                 "row": row.name,
                 "learner": row.learner,
                 "fixed": row.fixed,
-                "grid": {letter: list(values) for letter, values in row.grid.items()},
+                "grid": {parameter: list(values) for parameter, values in row.grid.items()},
                 "in_turns": not whole and len(row.grid) == 4,
                 "beside": dict(row.beside),
                 "batch": row.batch,
@@ -113,10 +113,10 @@ def _cell(what: str, name: str, rows: list[Row], shuffles: list[int], most: int 
 
 
 def _of_rows(what: str, name: str, order: str, which: int, most: int | None = None) -> Settings:
-    """Some rows under another reading, or another order, each with letters of its own."""
+    """Some rows under another reading, or another order, each with parameters of its own."""
     chosen = [ROWS["PA-Global"], ROWS["PA-Unique"], ROWS["PA-Unique, own C"]]
     chosen += [ROWS[who]._replace(grid=_SMALL, beside={}) for who in ROMCO]
-    chosen.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
+    chosen.append(ROWS[ZERO]._replace(grid={parameter: _SMALL[parameter] for parameter in ("eta1", "eta2")}))
     shuffles = [COMPARING[0]]
     if most is None:  # a quick run has no more learners to compile than it needs
         shuffles = list(COMPARING)
@@ -127,7 +127,7 @@ def _of_rows(what: str, name: str, order: str, which: int, most: int | None = No
 def _regularisers(name: str, who: str, reading: str) -> Settings:
     """A batch learner with its default regulariser and with others, on the shuffle that decides."""
     row = ROWS[who]
-    grid = {letter: (row.fixed[letter], *values) for letter, values in OTHERS[who].items()}
+    grid = {parameter: (row.fixed[parameter], *values) for parameter, values in OTHERS[who].items()}
     return _cell("regularisers", name, [row._replace(grid=grid)], [CHOOSING]) | {"reading": reading}
 
 
@@ -138,9 +138,9 @@ def _confirming() -> list[Settings]:
         rows = [ROWS[picks[0].row]]
         if who in ROMCO:
             rows = [rows[0]._replace(grid=_SMALL, beside={})]
-            rows.append(ROWS[ZERO]._replace(grid={letter: _SMALL[letter] for letter in ("eta1", "eta2")}))
+            rows.append(ROWS[ZERO]._replace(grid={parameter: _SMALL[parameter] for parameter in ("eta1", "eta2")}))
         for pick in (*picks, Pick(picks[0].row, TAKEN[MAILS])):
-            told = [row._replace(fixed={**row.fixed, **pick.letters}) for row in rows]
+            told = [row._replace(fixed={**row.fixed, **pick.parameters}) for row in rows]
             parts = [[seed] for seed in FRESH_BATCH] if who in BATCH else [list(FRESH), *map(list, pick.earlier)]
             found += [_cell("confirming", MAILS, told, part) | {"reading": pick.reading} for part in parts]
     return found + _of_variants("confirming", (AS_TAKEN, *OMTL_PICKED), list(FRESH_OMTL))
@@ -159,7 +159,9 @@ def _of_variants(what: str, variants: Sequence[Variant], shuffles: list[int]) ->
 
 
 def run(settings: Settings) -> Figures:
-    """Per row: letters, and error, F-measures and seconds of every shuffle; or what a choice of ours would change."""
+    """Per row: parameters, and error, F-measures and seconds of every shuffle; or what a choice of ours would
+    change.
+    """
     if settings["what"] == "refits":
         return {"rows": [_refits(settings, told) for told in settings["table"]]}
     if settings["what"] == "regularisers":
@@ -176,24 +178,24 @@ def _stream(settings: Settings, seed: int, most: int | None = None) -> Any:
 
 def _chosen_and_reported(settings: Settings, told: Any) -> list[Figures]:
     learner, batch = told["learner"], told["batch"]
-    chosen, worst, tried, letters = None, None, 0, told["fixed"]
+    chosen, worst, tried, parameters = None, None, 0, told["fixed"]
     if told["grid"]:
         stream = _stream(settings, settings["choosing"])
 
         def error(point: dict[str, Any]) -> float:
             return float(np.mean(passed(stream, learner, point)["error"]))
 
-        letters, chosen, worst, tried = search(letters, told["grid"], told["in_turns"], error)
+        parameters, chosen, worst, tried = search(parameters, told["grid"], told["in_turns"], error)
     elif not batch:
-        passed(_stream(settings, settings["choosing"], 3), learner, letters)  # compiles, so that no time has it in
-    runs = {told["row"]: letters} | {name: letters | other for name, other in told["beside"].items()}
+        passed(_stream(settings, settings["choosing"], 3), learner, parameters)  # compiles, so that no time has it in
+    runs = {told["row"]: parameters} | {name: parameters | other for name, other in told["beside"].items()}
     found: list[Figures] = []
     for name, point in runs.items():
         results = [passed(_stream(settings, seed), learner, point, batch) for seed in settings["shuffles"]]
         one = {measure: [result[measure] for result in results] for measure in _KEPT}
         curve = np.mean([result["curve"] for result in results], axis=0).round(6).tolist()
-        more = {"chosen": chosen, "worst": worst, "tried": tried} if point is letters else dict.fromkeys(_UNKNOWN)
-        found.append({"row": name, "letters": point, **one, "curve": curve, **more})
+        more = {"chosen": chosen, "worst": worst, "tried": tried} if point is parameters else dict.fromkeys(_UNKNOWN)
+        found.append({"row": name, "parameters": point, **one, "curve": curve, **more})
     return found
 
 
@@ -202,12 +204,12 @@ _UNKNOWN = ("chosen", "worst", "tried")
 
 
 def _each(settings: Settings, told: Any) -> Figures:
-    """Every task's error and F-measure of -1, for every point of a grid of one letter."""
-    ((letter, values),) = told["grid"].items()
+    """Every task's error and F-measure of -1, for every point of a grid of one parameter."""
+    ((parameter, values),) = told["grid"].items()
     stream = _stream(settings, settings["shuffles"][0])
-    results = [passed(stream, told["learner"], told["fixed"] | {letter: value}, told["batch"]) for value in values]
+    results = [passed(stream, told["learner"], told["fixed"] | {parameter: value}, told["batch"]) for value in values]
     figures = {measure: [result[measure] for result in results] for measure in ("error", "minus")}
-    return {"row": told["row"], "letter": letter, "values": values, **figures}
+    return {"row": told["row"], "parameter": parameter, "values": values, **figures}
 
 
 def _refits(settings: Settings, told: Any) -> Figures:

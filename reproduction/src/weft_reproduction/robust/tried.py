@@ -22,7 +22,7 @@ Place = tuple[str, str, str]
 """Row, reading, order."""
 Tasks = dict[int, dict[str, list[float]]]
 """Shuffle -> "error" and "minus" of every task."""
-VERDICTS = ("had again", "had again in part", "not had again", "not tried again yet")
+VERDICTS = ("reproduced", "reproduced in part", "not reproduced", "not tried again yet")
 """From the best to the worst; of a row with several picks the best one counts."""
 
 
@@ -44,7 +44,7 @@ def of_user(tasks: Tasks, measure: str, user: int) -> list[float]:
 
 
 def _count(row: str, tasks: Tasks) -> Again | None:
-    """How many figures of a row of Table 2 are had again."""
+    """How many figures of a row of Table 2 are reproduced."""
     if not tasks:
         return None
     several = [tasks[seed] for seed in sorted(tasks)]
@@ -102,8 +102,8 @@ class Tried(NamedTuple):
         if fresh is None or control is None or whole is None:
             return "not tried again yet"
         if fresh.good <= control.good:
-            return "not had again"
-        return "had again" if fresh.good == whole.good == fresh.of else "had again in part"
+            return "not reproduced"
+        return "reproduced" if fresh.good == whole.good == fresh.of else "reproduced in part"
 
     @property
     def outcome(self) -> str:
@@ -167,8 +167,8 @@ def searches(who: str, results: Results) -> list[Search]:
     known = _regularised(who, results) if batch else _read(who, results)
     names = [_nearest(known)] if batch and known else _tied(known)
     fresh, picks = gathered("confirming", results), []
-    for row, reading, letters, tries in PICKED[who]:
-        name = "; ".join(regularised(reading, *pair) for pair in letters.items()) or reading
+    for row, reading, parameters, tries in PICKED[who]:
+        name = "; ".join(regularised(reading, *pair) for pair in parameters.items()) or reading
         if name in known:
             ours, control = (fresh.get((row, at, "rounds"), {}) for at in (reading, TAKEN[MAILS]))
             earlier = {seed: tasks for seed, tasks in ours.items() if any(seed in one for one in tries)}
@@ -220,7 +220,9 @@ def _nearest(known: dict[str, Again]) -> str:
 
 def _regularised(who: str, results: Results) -> dict[str, Again]:
     return {
-        regularised(settings["reading"], one["letter"], value): again({"row": who, "error": [error], "minus": [minus]})
+        regularised(settings["reading"], one["parameter"], value): again(
+            {"row": who, "error": [error], "minus": [minus]}
+        )
         for settings, figures in results
         if settings["what"] == "regularisers" and settings["set"] == MAILS
         for one in figures["rows"]

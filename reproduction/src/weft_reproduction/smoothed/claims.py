@@ -42,10 +42,10 @@ def claims(runs: Runs, grids: Grids) -> list[Claim]:
 
 
 def _figures(name: str, runs: Runs, grids: Grids) -> Claim:
-    text = f"{TITLES[name]}: AUC and nSV of the seven rows can be had again, within three standard errors or better."
+    text = f"{TITLES[name]}: AUC and nSV of the seven rows can be reproduced, within three standard errors or better."
     where = "Table 1"
     if name == STAND_IN:
-        return Claim(text, where, "not testable here", "The paper's data are not to be had; others stand in for them.")
+        return Claim(text, where, "not testable here", "The paper's data are not available; others stand in for them.")
     here = runs.get(name, {})
     rows = {who: chosen_condition(name, who, grids) for who in PUBLISHED}
     if any(row not in here or len(here[row]["auc"]) < 2 for row in rows.values()):
@@ -53,9 +53,8 @@ def _figures(name: str, runs: Runs, grids: Grids) -> Claim:
     short = [f"{row} {what}" for who, row in rows.items() for what in _short(name, who, row, here)]
     why = f"{14 - len(short)} of 14, with the brackets of the paper taken as deviations over {DRAWS} draws."
     if short:
-        why += (
-            f" Not: {'; '.join(short)}. The tables of scalings, of the nearest letters and of nSV say what moves them."
-        )
+        why += f" Not: {'; '.join(short)}. The tables of scalings, of the nearest parameters and of nSV say what "
+        "moves them."
     return Claim(text, where, "not confirmed" if short else "confirmed", why + _with_shorter_grids(name, here, grids))
 
 
@@ -77,7 +76,7 @@ def _short(name: str, who: str, row: str, here: Mapping[str, Measured]) -> list[
 
 
 def _with_shorter_grids(name: str, here: Mapping[str, Measured], grids: Grids) -> str:
-    """How many figures are had again without what was added to the grids after results had been seen."""
+    """How many figures are reproduced without what was added to the grids after results had been seen."""
     before, short = shortened(grids), []
     for who in PUBLISHED:
         row = chosen_condition(name, who, before)
@@ -116,7 +115,7 @@ def _judged(name: str, text: str, comparisons: Sequence[tuple[str, list[float], 
 
 
 def _leads(name: str, measure: str, runs: Runs, grids: Grids) -> Claim:
-    """The better of both OSMTL, by the draws that decided, against all five baselines with their tuned letters."""
+    """The better of both OSMTL, by the draws that decided, against all five baselines with their tuned parameters."""
     known = grids.get((name, TAKEN[name]), {})
     ours = [chosen_condition(name, who, grids) for who in ("OSMTL-t", "OSMTL-e")]
     leader = max(ours, key=lambda row: best(known[row]).mean("auc") if row in known else 0.0)
@@ -132,9 +131,8 @@ def _adaptive(name: str, runs: Runs) -> Claim:
         for who in ("OSMTL-t", "OSMTL-e"):
             for _, ours, theirs in _compared(runs, name, f"{who}, {condition}", [f"P fixed, {condition}"], "auc"):
                 found.append((f"{who} against P fixed, {condition}", ours, theirs))
-    text = (
-        f"{TITLES[name]}: making the weights adaptive leads to improved performance (1 - AUC, each with own letters)."
-    )
+    text = f"{TITLES[name]}: making the weights adaptive leads to improved performance (1 - AUC, each with own "
+    "parameters)."
     return _judged(name, text, found)
 
 

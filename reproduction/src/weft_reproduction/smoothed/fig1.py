@@ -35,7 +35,7 @@ SIZES = (20, 60, 160)
 CHOSEN_AT = 60
 REPORTED = range(30, 60)
 CHOOSING = range(1000, 1010)
-"""Draws on which the letters were chosen; none of them is reported."""
+"""Draws on which the parameters were chosen; none of them is reported."""
 _TOGETHER = 3
 _AT_ONCE = 5
 SCALING, OTHER = "a constant, unit rows", "a constant"
@@ -50,7 +50,7 @@ MODELS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "SMTL-t": ("smtl-t", _PAIRS),
     "SMTL-e": ("smtl-e", _PAIRS),
 }
-"""The learner of every curve, and the letters of its grid beside reg."""
+"""The learner of every curve, and the parameters of its grid beside reg."""
 
 TUNED: dict[str, dict[str, Any]] = {
     "STL": {"reg": 0.001},
@@ -71,7 +71,7 @@ of ten draws of 60 rows per field that are not reported."""
 
 
 def cells(quick: bool) -> list[Settings]:
-    """Reported draws by threes; the grids on the draws that decide; the chosen letters with rows taken otherwise."""
+    """Reported draws by threes; the grids on the draws that decide; the chosen parameters with rows taken otherwise."""
     if quick:
         return [_reported(20, [0]), _grid("STL", [1000])]
     by_threes = [list(REPORTED[at : at + _TOGETHER]) for at in range(0, len(REPORTED), _TOGETHER)]
@@ -97,7 +97,7 @@ def _reported(size: int, draws: list[int]) -> Settings:
 
 def _grid(name: str, draws: list[int]) -> Settings:
     learner, more = MODELS[name]
-    rows = [[name, learner, {"reg": reg, **letters}] for reg, letters in product(_REG, more)]
+    rows = [[name, learner, {"reg": reg, **parameters}] for reg, parameters in product(_REG, more)]
     return {
         "what": "grid",
         "size": CHOSEN_AT,
@@ -112,12 +112,13 @@ def _grid(name: str, draws: list[int]) -> Settings:
 def run(settings: Settings) -> Figures:
     """AUC of every row and draw; and how much fields listen to others of their own ground, and of the other one."""
     found: list[Figures] = [
-        {"row": row, "letters": letters, "auc": [], "within": [], "across": []} for row, _, letters in settings["rows"]
+        {"row": row, "parameters": parameters, "auc": [], "within": [], "across": []}
+        for row, _, parameters in settings["rows"]
     ]
     for draw in settings["draws"]:
         parts = split("landmine", settings["scaling"], draw, settings["size"], stratified=settings["stratified"])
-        for one, (_, learner, letters) in zip(found, settings["rows"], strict=True):
-            model = Model(learner, **letters).fit(Stream(parts.train.X, parts.train.y, _tasks(parts.train.task)))
+        for one, (_, learner, parameters) in zip(found, settings["rows"], strict=True):
+            model = Model(learner, **parameters).fit(Stream(parts.train.X, parts.train.y, _tasks(parts.train.task)))
             scores = model.score(parts.test.X, _tasks(parts.test.task))
             areas = auc_per_task(scores, parts.test.y, _tasks(parts.test.task), len(parts.test.task_names))
             one["auc"].append(float(np.mean(areas[~np.isnan(areas)])))
@@ -232,12 +233,12 @@ def _claims(runs: Runs) -> list[Claim]:
 def _choices(results: Results) -> list[Choice]:
     grids = {name: _points(results, "grid", name) for name in MODELS}
     said = [f"{who} {min(areas.values()):.3f} to {max(areas.values()):.3f}" for who, areas in grids.items() if areas]
-    effect = f"AUC from the worst to the best letters: {'; '.join(said)}." if said else "Not run yet."
+    effect = f"AUC from the worst to the best parameters: {'; '.join(said)}." if said else "Not run yet."
     others = [
         name
         for name, (_, more) in MODELS.items()
         if len(grids[name]) == len(_REG) * len(more)
-        and json.loads(max(grids[name], key=lambda letters: grids[name][letters])) != TUNED[name]
+        and json.loads(max(grids[name], key=lambda parameters: grids[name][parameters])) != TUNED[name]
     ]
     if others:
         effect += f" Run again, they would choose others for {', '.join(others)}."
@@ -260,34 +261,35 @@ def _choices(results: Results) -> list[Choice]:
         ),
         Choice(
             "What was settled after results had been seen.",
-            "No grid was made longer. Letters were chosen on two draws at first, on ten in the end. Draws 0 to 29 were "
+            "No grid was made longer. Parameters were chosen on two draws at first, on ten in the end. Draws 0 to "
+            "29 were "
             "reported before, and whether they had been seen by then is not on record: so draws 30 to 59 are reported, "
             "which were run when everything was settled.",
-            "Ten draws chose other letters than two did for STL, SMTL-t and SMTL-e.",
+            "Ten draws chose other parameters than two did for STL, SMTL-t and SMTL-e.",
         ),
     ]
 
 
 def _points(results: Results, what: str, name: str) -> dict[str, float]:
-    """Letters (as JSON) -> mean AUC of all draws, of the cells of one kind."""
+    """Parameters (as JSON) -> mean AUC of all draws, of the cells of one kind."""
     found: dict[str, list[float]] = defaultdict(list)
     for settings, figures in results:
         if settings["what"] == what:
             for one in figures["rows"]:
                 if one["row"] == name:
-                    found[json.dumps(one["letters"], sort_keys=True)] += one["auc"]
-    return {letters: float(np.mean(areas)) for letters, areas in found.items()}
+                    found[json.dumps(one["parameters"], sort_keys=True)] += one["auc"]
+    return {parameters: float(np.mean(areas)) for parameters, areas in found.items()}
 
 
 def _otherwise(results: Results, what: str, told: str) -> str:
-    """The chosen letters on the draws that decide: as they were chosen, and with rows taken otherwise."""
+    """The chosen parameters on the draws that decide: as they were chosen, and with rows taken otherwise."""
     said = []
-    for name, letters in TUNED.items():
-        at = json.dumps(letters, sort_keys=True)
+    for name, parameters in TUNED.items():
+        at = json.dumps(parameters, sort_keys=True)
         here, there = _points(results, "grid", name), _points(results, what, name)
         if at in here and at in there:
             said.append(f"{name} {here[at]:.3f} / {there[at]:.3f}")
-    return f"AUC with 60 rows per field, so / {told}, same letters: {'; '.join(said)}." if said else "Not run yet."
+    return f"AUC with 60 rows per field, so / {told}, same parameters: {'; '.join(said)}." if said else "Not run yet."
 
 
 EXPERIMENT = Experiment(

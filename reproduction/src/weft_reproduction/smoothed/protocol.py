@@ -49,7 +49,9 @@ SCALINGS: dict[str, Callable[[Known], Known]] = {
 
 
 class Row(NamedTuple):
-    """A row of the table: its name, the learner, the letters that are fixed, and the grid of those that are tuned."""
+    """A row of the table: its name, the learner, the parameters that are fixed, and the grid of those that are
+    tuned.
+    """
 
     name: str
     learner: str
@@ -57,7 +59,7 @@ class Row(NamedTuple):
     grid: dict[str, tuple[Any, ...]]
 
     def points(self) -> list[dict[str, Any]]:
-        """All letters of the grid, in its order."""
+        """All parameters of the grid, in its order."""
         values = product(*self.grid.values())
         return [self.fixed | dict(zip(self.grid, point, strict=True)) for point in values]
 
@@ -147,12 +149,12 @@ ONE_BY_ONE = ("pa", "foml", "omtrl-logdet")
 """Learners that take a row at a time: every row is scored after those before it were learned."""
 
 
-def passed(parts: Split, learner: str, letters: Mapping[str, Any]) -> dict[str, float]:
+def passed(parts: Split, learner: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     """One pass, and what it was worth: AUC on the test rows, AUC on the way, updates, mistakes, seconds a row."""
     data, names = parts.train, parts.train.task_names
     task = [names[number] for number in _tasks(data)]
     stream = Stream(data.X, data.y, task, None if learner in ONE_BY_ONE else parts.rounds)
-    model = Model(learner, tasks=[name for name in names if name in set(task)], **letters)
+    model = Model(learner, tasks=[name for name in names if name in set(task)], **parameters)
     columns = trace_columns(model.learner)
     trace = np.zeros((len(stream), len(columns)))
     began = time.process_time()

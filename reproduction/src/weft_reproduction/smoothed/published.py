@@ -41,9 +41,9 @@ Measured = dict[str, list[float]]
 
 
 class Point(NamedTuple):
-    """Letters of a grid, and their figures on the draws that decide."""
+    """Parameters of a grid, and their figures on the draws that decide."""
 
-    letters: dict[str, Any]
+    parameters: dict[str, Any]
     figures: Measured
 
     def mean(self, measure: str) -> float:
@@ -63,7 +63,7 @@ def printed(name: str, row: str) -> Printed | None:
 
 
 def family(row: str) -> str:
-    """The paper's name for a row: without the condition, or the letter, that is ours."""
+    """The paper's name for a row: without the condition, or the parameter, that is ours."""
     return row.split(",")[0]
 
 
@@ -106,10 +106,10 @@ def grids_of(results: Results) -> Grids:
 
 
 def merged(points: list[Point], one: Figures) -> None:
-    """Add what a cell found for some letters to what other cells, of other draws, found for the same."""
-    figures = next((point.figures for point in points if point.letters == one["letters"]), None)
+    """Add what a cell found for some parameters to what other cells, of other draws, found for the same."""
+    figures = next((point.figures for point in points if point.parameters == one["parameters"]), None)
     if figures is None:
-        points.append(Point(one["letters"], {measure: list(one[measure]) for measure in _MEASURES}))
+        points.append(Point(one["parameters"], {measure: list(one[measure]) for measure in _MEASURES}))
     else:
         for measure in _MEASURES:
             figures[measure] += one[measure]
@@ -133,7 +133,7 @@ def distance(point: Point, known: Printed) -> float:
 
 
 def conditions(who: str) -> list[str]:
-    """The rows of a learner of the paper, with its own letters: one, or one for every condition."""
+    """The rows of a learner of the paper, with its own parameters: one, or one for every condition."""
     return [row for row in ROWS_OF_TABLE if family(row) == who and "C = 1" not in row]
 
 

@@ -20,7 +20,7 @@ LEARNERS = ("PA-ITL", "OSGL")
 _C = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 Rule = tuple[str, dict[str, Any]]
-"""A learner and its letters beside C."""
+"""A learner and its parameters beside C."""
 _PA: Rule = ("pa", {"pooled": False})
 _OSGL: Rule = ("implicit", {"norm": "l2"})
 _FIXED_PA: Rule = ("foml", {"b": 0.0, "condition": "margin"})
@@ -82,7 +82,7 @@ def _cell(reading: Reading, draws: list[int], per_task: int) -> Settings:
         "drawn": dict(reading.drawn),
         "draws": draws,
         "per_task": per_task,
-        "rows": [[who, learner, letters | {"C": C}] for who, (learner, letters) in rules for C in reading.C],
+        "rows": [[who, learner, parameters | {"C": C}] for who, (learner, parameters) in rules for C in reading.C],
         "learners": sorted({learner for _, (learner, _) in rules}),
     }
 
@@ -130,7 +130,7 @@ def _table(who: str, found: dict[tuple[str, str], list[Point]]) -> Table:
             continue
         rows.append(_row(reading.name, points, known))
         if reading.name == READINGS[0].name:
-            counted = [Point(point.letters, point.figures | {"nSV": point.figures["mistakes"]}) for point in points]
+            counted = [Point(point.parameters, point.figures | {"nSV": point.figures["mistakes"]}) for point in points]
             rows.append(_row("the same runs, nSV counts mistakes", counted, known))
         least += [point.mean("nSV") for point in points] if rule == own else []
         if any(not missed(known, point.figures) for point in points):
@@ -148,11 +148,11 @@ def _row(name: str, points: Sequence[Point], known: Printed) -> list[Cell]:
     top, near = best(points), min(points, key=lambda point: distance(point, known))
     return [
         name,
-        f"{top.letters['C']:g}",
+        f"{top.parameters['C']:g}",
         Figure(top.mean("auc"), None, None, 4),
         round(top.mean("nSV")),
         round(min(point.mean("nSV") for point in points)),
-        f"{near.letters['C']:g}",
+        f"{near.parameters['C']:g}",
         Figure(near.mean("auc"), None, known.auc, 4),
         Figure(near.mean("nSV"), None, known.nSV, 0),
     ]

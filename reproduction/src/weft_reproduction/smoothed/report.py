@@ -42,8 +42,10 @@ def report(results: Results) -> Report:
     return Report(tables=tables, claims=claims(runs, grids), choices=_choices(runs, grids))
 
 
-def _told(letters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{letter} = {value}" for letter, value in letters.items() if letter not in ("condition", "norm"))
+def _told(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{parameter} = {value}" for parameter, value in parameters.items() if parameter not in ("condition", "norm")
+    )
 
 
 # --- tables ---
@@ -51,7 +53,7 @@ def _told(letters: Mapping[str, Any]) -> str:
 
 def _beside_the_paper(name: str, runs: Mapping[str, Measured]) -> Table:
     rows: list[list[Cell]] = []
-    for row, _, letters in reported_rows(name):
+    for row, _, parameters in reported_rows(name):
         if row not in runs:
             rows.append([row, None, None, None, None, ""])
             continue
@@ -63,16 +65,16 @@ def _beside_the_paper(name: str, runs: Mapping[str, Measured]) -> Table:
                 figure(runs[row]["nSV"], known.nSV if known and name != STAND_IN else None, 1),
                 Figure(float(np.mean(runs[row]["online"])), None, None, 4),
                 Figure(1e6 * float(np.median(runs[row]["seconds"])), None, None, 1),
-                _told(letters),
+                _told(parameters),
             ]
         )
     note = (
         "AUC on the rows that were not learned from, mean over the tasks; means and standard errors over the draws. "
-        "Rows that name an end of a grid (up to) have the letters that it chooses without what was added later."
+        "Rows that name an end of a grid (up to) have the parameters that it chooses without what was added later."
     )
     if name == STAND_IN:
         note += " The paper's figures are those of its own 24 domains of reviews."
-    head = ["row", "AUC", "nSV", "AUC on the way", "µs per row", "letters"]
+    head = ["row", "AUC", "nSV", "AUC on the way", "µs per row", "parameters"]
     return Table(TITLES[name], head, rows, note)
 
 
@@ -92,19 +94,20 @@ def _scalings(name: str, grids: Grids) -> Table:
         "nSV",
         f"AUC, {OTHER[name]}",
         "nSV",
-        "nSV, letters as good",
-        "AUC, worst letters",
+        "nSV, parameters as good",
+        "AUC, worst parameters",
     ]
     note = (
-        f"The best letters of every row's grid, under two scalings of the rows, on draws that are not reported "
-        f"({_draws(here)} and {_draws(other)}). Letters as good: those whose AUC is below the best by no more than a "
+        f"The best parameters of every row's grid, under two scalings of the rows, on draws that are not reported "
+        f"({_draws(here)} and {_draws(other)}). Parameters as good: those whose AUC is below the best by no more "
+        f"than a "
         "standard error of the difference; choosing by AUC leaves nSV open between these bounds."
     )
-    return Table(f"{TITLES[name]}: what hangs on the scaling and on the letters", head, rows, note)
+    return Table(f"{TITLES[name]}: what hangs on the scaling and on the parameters", head, rows, note)
 
 
 def _spread(points: Sequence[Point]) -> list[Cell]:
-    """From the least to the largest nSV of letters as good as the best; the AUC of the worst."""
+    """From the least to the largest nSV of parameters as good as the best; the AUC of the worst."""
     sizes = [point.mean("nSV") for point in as_good(points)]
     return [f"{min(sizes):.0f} to {max(sizes):.0f}", Figure(min(point.mean("auc") for point in points), None, None, 4)]
 
@@ -114,7 +117,7 @@ def _draws(grid: Mapping[str, Sequence[Point]]) -> int:
 
 
 def _nearest(name: str, grids: Grids) -> Table:
-    """For every published row the letters whose AUC and nSV together come nearest to it."""
+    """For every published row the parameters whose AUC and nSV together come nearest to it."""
     rows: list[list[Cell]] = []
     for who in PUBLISHED:
         known = printed(name, who)
@@ -130,12 +133,13 @@ def _nearest(name: str, grids: Grids) -> Table:
             continue
         told, near = min(points, key=lambda pair: distance(pair[1], known))
         auc, size = Figure(near.mean("auc"), None, known.auc, 4), Figure(near.mean("nSV"), None, known.nSV, 0)
-        rows.append([who, auc, size, told, _told(near.letters)])
+        rows.append([who, auc, size, told, _told(near.parameters)])
     note = (
-        "Of all letters of the grids, both conditions and both scalings, those that come nearest to the paper's pair "
+        "Of all parameters of the grids, both conditions and both scalings, those that come nearest to the "
+        "paper's pair "
         "(|log of the ratio of nSV| + 10 |difference of AUC|): what it may have run, not what is best."
     )
-    return Table(f"{TITLES[name]}: nearest to what is printed", ["row", "AUC", "nSV", "as", "letters"], rows, note)
+    return Table(f"{TITLES[name]}: nearest to what is printed", ["row", "AUC", "nSV", "as", "parameters"], rows, note)
 
 
 def _attention(grids: Grids) -> Table:
@@ -145,7 +149,7 @@ def _attention(grids: Grids) -> Table:
     for name, condition in product(TAKEN, ("mistake", "margin")):
         known = grids.get((name, TAKEN[name]), {})
         adaptive, fixed = known.get(f"OSMTL-e, {condition}", []), known.get(f"P fixed, {condition}", [])
-        groups = [[point for point in adaptive if point.letters["lam"] == lam] for lam in speeds]
+        groups = [[point for point in adaptive if point.parameters["lam"] == lam] for lam in speeds]
         tops = [best(points) if points else None for points in [*groups, fixed]]
         cells = [figure(top.figures["auc"], None, 4) if top else None for top in tops]
         rows.append([f"{TITLES[name]}, {condition}", *cells])
@@ -179,23 +183,26 @@ def _choices(runs: Runs, grids: Grids) -> list[Choice]:
         ),
         Choice(
             "The parameters: chosen by cross-validation, on grids that are not told.",
-            "Letters per row and set by the mean AUC of ten draws that are not reported; C of PA and OSGL from 0.001 "
+            "Parameters per row and set by the mean AUC of ten draws that are not reported; C of PA and OSGL from "
+            "0.001 "
             "to 10, that of the others from 0.1 to 10, b from 1 to 256, rate from 0.001 to 1, alpha from 0 to 0.9, lam "
             "from 0.3 to 3 (OSMTL-t) and from 0.1 to 100 (OSMTL-e).",
             _tuning_effect(grids),
         ),
         Choice(
             "What was settled after results had been seen.",
-            "The grids, and on how many draws letters are chosen, were settled after draws 0 to 29 had been seen, "
+            "The grids, and on how many draws parameters are chosen, were settled after draws 0 to 29 had been seen, "
             "which were to be reported. Therefore others of the same data, draws 30 to 59, are reported; they were "
             "looked at only after everything was settled. The grid of lam (OSMTL-e) went up to 100 after draws 0 to 29 "
             "had shown OSMTL-e on spam below the paper's figure and below P fixed, which is its limit for large lam. "
             "That of b (FOML) was made longer, up to 256, when its best value had been seen at its end; on which "
-            "draws, and where it ended, is not on record. Letters were chosen on three draws at first, on ten in the "
+            "draws, and where it ended, is not on record. Parameters were chosen on three draws at first, on ten "
+            "in the "
             "end. The readings of nSV were looked for because PA-ITL and OSGL had missed; they change nothing in the "
             "table.",
             f"{_longer_effect(runs)} What lam = 100 adds on the draws that decide is a column of the table of "
-            "attention. Ten draws chose other letters than three did, as for FOML on landmine: b = 4 in the place of "
+            "attention. Ten draws chose other parameters than three did, as for FOML on landmine: b = 4 in the "
+            "place of "
             "64. C = 100 was tried on the ten draws of all three sets, for the rows whose C goes from 0.1 to 10, and "
             "left out: it was the best once, for P fixed by margins on landmine, with an AUC of 0.690 against 0.684.",
         ),
@@ -230,28 +237,30 @@ def _longer_effect(runs: Runs) -> str:
             said += [f"{TITLES[name]}, {row} {' / '.join(areas)}"] if len(areas) == 2 else []
     if not said:
         return "Not run yet."
-    return f"AUC without / with lam = 100 and b = 256, where they change letters: {'; '.join(said)}."
+    return f"AUC without / with lam = 100 and b = 256, where they change parameters: {'; '.join(said)}."
 
 
 def _tuning_effect(grids: Grids) -> str:
     """What lies at the end of its grid, and whether the grids still choose what the table ran with."""
     ends, other = [], []
     for name in TAKEN:
-        for row, letters in TUNED[name].items():
+        for row, parameters in TUNED[name].items():
             grid = ROWS_OF_TABLE[row].grid
             last = [
-                f"{letter} = {letters[letter]:g}" for letter, values in grid.items() if _at_end(letters[letter], values)
+                f"{parameter} = {parameters[parameter]:g}"
+                for parameter, values in grid.items()
+                if _at_end(parameters[parameter], values)
             ]
             ends += [f"{TITLES[name]} {row} ({', '.join(last)})"] if last else []
             points = grids.get((name, TAKEN[name]), {}).get(row, [])
             if len(points) < len(ROWS_OF_TABLE[row].points()):
                 continue
-            if best(points).letters != letters:
+            if best(points).parameters != parameters:
                 other.append(f"{TITLES[name]} {row}")
-            shorter = [point for point in points if within(row, point.letters)]
-            if family(row) in ENDS and best(shorter).letters != TUNED_SHORTER[name].get(row, letters):
+            shorter = [point for point in points if within(row, point.parameters)]
+            if family(row) in ENDS and best(shorter).parameters != TUNED_SHORTER[name].get(row, parameters):
                 other.append(f"{TITLES[name]} {shorter_name(row)}")
-    said = "The tables of scalings show the worst letters, and how far nSV is left open. "
+    said = "The tables of scalings show the worst parameters, and how far nSV is left open. "
     said += f"At an end of its grid: {'; '.join(ends)}."
     return said + (f" Run again, the grids would choose others for {', '.join(other)}." if other else "")
 

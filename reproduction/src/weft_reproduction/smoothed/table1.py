@@ -18,7 +18,7 @@ from weft_reproduction.smoothed.shorter import reported_rows
 # Not 0 to 29: these had been seen when the grids were settled.
 REPORTED = range(30, 60)
 CHOOSING = range(1000, 1010)
-"""Draws on which the letters were chosen; none of them is reported."""
+"""Draws on which the parameters were chosen; none of them is reported."""
 COMPARING = CHOOSING[:3]
 """Draws for the other scaling of a set, which chooses nothing."""
 _TOGETHER = 6
@@ -30,9 +30,9 @@ the number of updates (nSV) and the time are means over 30 draws of rows and ord
 
 The paper chose its parameters by cross-validation, and says neither on which grids nor how rows are scaled, on what the
 AUC was measured, or whether tasks learn on mistakes (its text) or on margins below 1 (its algorithm). Here every row of
-the table has its own letters, the best of a grid by the mean AUC of ten draws that are not reported, and both
-conditions are rows. Where a grid was made longer after results had been seen, the letters that the shorter one chooses
-have a row of their own. The paper's 24 domains of reviews are not to be had: 16 others stand in for them."""
+the table has its own parameters, the best of a grid by the mean AUC of ten draws that are not reported, and both
+conditions are rows. Where a grid was made longer after results had been seen, the parameters that the shorter one
+chooses have a row of their own. The paper's 24 domains of reviews are not available: 16 others stand in for them."""
 
 
 def cells(quick: bool) -> list[Settings]:
@@ -55,7 +55,7 @@ def cells(quick: bool) -> list[Settings]:
 
 
 def _reported(name: str, draws: list[int], names: list[str], per_task: int | None = None) -> Settings:
-    rows = [[row, learner, letters] for row, learner, letters in reported_rows(name) if row in names]
+    rows = [[row, learner, parameters] for row, learner, parameters in reported_rows(name) if row in names]
     return {
         "what": "reported",
         "set": name,
@@ -74,27 +74,27 @@ def _grid(name: str, scaling: str, row: Row, draws: list[int], per_task: int | N
         "scaling": scaling,
         "draws": draws,
         "per_task": per_task or ROWS[name],
-        "rows": [[row.name, row.learner, letters] for letters in row.points()],
+        "rows": [[row.name, row.learner, parameters] for parameters in row.points()],
         "learners": [row.learner],
     }
 
 
 def run(settings: Settings) -> Figures:
-    """Per row and letters: AUC, AUC on the way, nSV, mistakes and seconds per row of every draw."""
-    found: list[Figures] = [{"row": row, "letters": letters} for row, _, letters in settings["rows"]]
+    """Per row and parameters: AUC, AUC on the way, nSV, mistakes and seconds per row of every draw."""
+    found: list[Figures] = [{"row": row, "parameters": parameters} for row, _, parameters in settings["rows"]]
     parts: list[list[dict[str, float]]] = [[] for _ in found]
     for draw in settings["draws"]:
         shared = drawn(settings, draw)
-        for at, (_, learner, letters) in enumerate(settings["rows"]):
-            parts[at].append(passed(shared, learner, _complete(learner, letters, len(shared.rounds))))
+        for at, (_, learner, parameters) in enumerate(settings["rows"]):
+            parts[at].append(passed(shared, learner, _complete(learner, parameters, len(shared.rounds))))
     for one, results in zip(found, parts, strict=True):
         one |= {measure: [result[measure] for result in results] for measure in results[0]}
     return {"rows": found}
 
 
-def _complete(learner: str, letters: dict[str, Any], rows: int) -> dict[str, Any]:
+def _complete(learner: str, parameters: dict[str, Any], rows: int) -> dict[str, Any]:
     """OMTRL learns its relations in the second half of the rows (EPOCH = 0.5)."""
-    return letters | {"warmup": int(np.floor(rows / 2))} if learner.startswith("omtrl") else letters
+    return parameters | {"warmup": int(np.floor(rows / 2))} if learner.startswith("omtrl") else parameters
 
 
 EXPERIMENT = Experiment(

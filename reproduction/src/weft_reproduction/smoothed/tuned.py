@@ -1,4 +1,4 @@
-"""The letters of every row of the table, per data set: the best of its grid on draws that are not reported.
+"""The parameters of every row of the table, per data set: the best of its grid on draws that are not reported.
 
 `smoothed_report` says so if the grids, run again, would choose others.
 """

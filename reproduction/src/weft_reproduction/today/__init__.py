@@ -21,8 +21,8 @@ every set whose labels are yes and no: the errors of predictions that are made b
 where scores are log-odds, the area under the ROC curve (AUC) over all tasks together, time and memory. A stream is the
 first 6,000 events of one random order of a set, one event a round; tasks are not announced.
 
-On the leading tenth, the one letter of a learner or peer is chosen by the errors made there, among the defaults and a
-grid; all that is reported is about the other nine tenths. Each row has the error with what was chosen, and beside it
+On the leading tenth, the one parameter of a learner or peer is chosen by the errors made there, among the defaults and
+a grid; all that is reported is about the other nine tenths. Each row has the error with what was chosen, and beside it
 with the defaults. auto and adaptive have nothing to choose, nor have Perceptrons, whose errors do not depend on a step
 size; learners on a budget keep their 200 rows.
 
@@ -69,16 +69,16 @@ def run(settings: Settings) -> Figures:
     """Errors of the choices on the leading tenth; figures of the defaults and of the best choice after it."""
     given = events(settings["stream"], settings["form"], settings["order"], settings["rows"])
     if "peer" in settings:
-        return tried(lambda letters, part: _peer(settings["peer"], letters, part), settings["choices"], given)
+        return tried(lambda parameters, part: _peer(settings["peer"], parameters, part), settings["choices"], given)
     learner, fixed = settings["learner"], settings["fixed"]
     reason = too_large(learner, given, settings["part"])
     if reason:
         return {"too_large": reason}
-    return tried(lambda letters, part: pass_of(learner, fixed | letters, part), settings["choices"], given)
+    return tried(lambda parameters, part: pass_of(learner, fixed | parameters, part), settings["choices"], given)
 
 
-def _peer(peer: str, letters: dict[str, Any], part: Events) -> Passed:
-    return pass_of_peer(peer, next(iter(letters.values()), None), part)
+def _peer(peer: str, parameters: dict[str, Any], part: Events) -> Passed:
+    return pass_of_peer(peer, next(iter(parameters.values()), None), part)
 
 
 EXPERIMENT = Experiment(

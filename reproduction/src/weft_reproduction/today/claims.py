@@ -1,4 +1,4 @@
-"""What `today` says about who is better than whom: pairs are streams, figures are those with the letter chosen."""
+"""What `today` says about who is better than whom: pairs are streams, figures are those with the parameter chosen."""
 
 import math
 
@@ -107,7 +107,7 @@ def _choosing(found: Board) -> list[Claim]:
     test = paired(changes, [0.0] * len(changes))
     return [
         Claim(
-            "Choosing one letter on the leading tenth lowers the error of the learners that have one.",
+            "Choosing one parameter on the leading tenth lowers the error of the learners that have one.",
             f"{test.pairs} streams",
             "confirmed" if test.p < LEVEL else "not confirmed",
             f"{test} (percentage points of error, mean over the rows of a stream)",

@@ -1,6 +1,6 @@
 """How `today` runs a learner or a peer on a stream, and what it measures.
 
-A stream is the first events of a random order. On its leading tenth the one letter of a learner is chosen, by the
+A stream is the first events of a random order. On its leading tenth the one parameter of a learner is chosen, by the
 errors that are made there before labels are seen. Then the learner goes through the whole stream, with its defaults and
 with what was chosen; what it predicted after the tenth, before every label was seen, is what counts.
 """
@@ -141,13 +141,13 @@ class Passed(NamedTuple):
     bytes: int
 
 
-def pass_of(learner: str, letters: Mapping[str, Any], given: Events) -> Passed:
+def pass_of(learner: str, parameters: Mapping[str, Any], given: Events) -> Passed:
     """A learner of the catalogue over a stream of single events."""
-    model = Model(learner, **letters)
+    model = Model(learner, **parameters)
     stream = Stream(*given)
     began = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # letters at the ends of the grids are remarked upon
+        warnings.simplefilter("ignore", UserWarning)  # parameters at the ends of the grids are remarked upon
         scores = _doubling(model, stream) if hasattr(model.learner, "refit") else model.learn(stream)
     seconds = time.process_time() - began
     kind = "log-odds" if model.learner.tally_loss[0] == LOGISTIC else "margin"
@@ -165,13 +165,13 @@ def _doubling(model: Model, stream: Stream) -> Floats:
     return scores
 
 
-def pass_of_peer(peer: str, letter: float | None, given: Events) -> Passed:
+def pass_of_peer(peer: str, parameter: float | None, given: Events) -> Passed:
     """A peer, asked and taught event by event."""
     rows = sparse.csr_array(given.X, copy=True)
     rows.eliminate_zeros()
     models: Models = {}
     began = time.process_time()
-    p = PEERS[peer](rows, given.y, given.task, True, letter, models)
+    p = PEERS[peer](rows, given.y, given.task, True, parameter, models)
     return Passed(p, "probability", time.process_time() - began, bytes_of(peer, models))
 
 

@@ -43,7 +43,8 @@ def _summary(found: Board, measure: str, scale: float, digits: int) -> Table:
         rows.append([*cells, *_cost(found, row)])
     title = "Error, %" if measure == "error" else "Log-loss, of those whose scores are log-odds"
     note = (
-        "With the letter chosen on the leading tenth; nine tenths count. * is the lowest on a stream. Ranks are among "
+        "With the parameter chosen on the leading tenth; nine tenths count. * is the lowest on a stream. Ranks "
+        "are among "
         "all rows of the table, 1 the lowest; who finds a stream too large shares the last rank there. Time and memory "
         "are geometric means over the streams. Learners of the catalogue get a stream as one table, peers event by "
         "event from Python, which is how each is used; their time holds the making of their rows. Memory: of the "
@@ -51,7 +52,7 @@ def _summary(found: Board, measure: str, scale: float, digits: int) -> Table:
         "of river what it counts itself, and 16 bytes for each of its weights, which it does not see."
     )
     head = ["row", "mean rank", *found.streams, "µs per event", "kB"]
-    other = "The letter was chosen by errors, not by log-loss; p is clipped at 1e-6. Else as above."
+    other = "The parameter was chosen by errors, not by log-loss; p is clipped at 1e-6. Else as above."
     return Table(f"{title}: all streams", head, rows, note if measure == "error" else other)
 
 
@@ -130,13 +131,13 @@ def _line(found: Board, row: str, stream: str) -> list[Cell]:
 
 
 def _chosen(found: Board, row: str, stream: str) -> str:
-    """The letter of every order; "default" where nothing of the grid was better on the tenth."""
+    """The parameter of every order; "default" where nothing of the grid was better on the tenth."""
     told = ROWS[row]
     if not told.tuned:
         return NONE
     places = dict.fromkeys(one["chosen"] for one in found.found[row, stream] if "chosen" in one)
-    letters = " = ".join(told.tuned)
-    return "; ".join("default" if place == 0 else f"{letters} = {told.grid[place - 1]:g}" for place in places)
+    parameters = " = ".join(told.tuned)
+    return "; ".join("default" if place == 0 else f"{parameters} = {told.grid[place - 1]:g}" for place in places)
 
 
 def _left_out(found: Board) -> Table:

@@ -1,8 +1,8 @@
-"""Who runs in `today`: every learner of the catalogue, its plain relatives, the peers, and the one letter of each.
+"""Who runs in `today`: every learner of the catalogue, its plain relatives, the peers, and the one parameter of each.
 
-The letter is a step size, an aggressiveness, a tie between tasks or a regulariser. Its grid is that of the papers, or
-powers of ten around the default where they name none; the defaults are tried as well. What has no such letter runs as
-it is.
+The parameter is a step size, an aggressiveness, a tie between tasks or a regulariser. Its grid is that of the papers,
+or powers of ten around the default where they name none; the defaults are tried as well. What has no such parameter
+runs as it is.
 """
 
 from collections.abc import Mapping
@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from weft.learners.catalogue import SPECIAL_CASES
 
-Letters = dict[str, Any]
+Parameters = dict[str, Any]
 
 
 class Row(NamedTuple):
     """A row of the tables.
 
     learner  its name in the catalogue; "" for peers
-    fixed    letters that make it what it is
-    tuned    letters that together have the value chosen on the leading tenth; () if there is nothing to choose
+    fixed    parameters that make it what it is
+    tuned    parameters that together have the value chosen on the leading tenth; () if there is nothing to choose
     grid     the values, beside the defaults
     form     of its events, see `today_protocol.FORMS`
     peer     a name of `peers.PEERS`, or ""
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     peer: str = ""
 
     @property
-    def choices(self) -> list[Letters]:
+    def choices(self) -> list[Parameters]:
         """What is tried on the leading tenth: the defaults first, which are taken if nothing is better."""
         return [{}, *(dict.fromkeys(self.tuned, value) for value in self.grid)]
 
