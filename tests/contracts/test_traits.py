@@ -80,7 +80,7 @@ def test_a_pooled_learner_has_one_model(setting):
         return
     W = learned(setting).weights()
     tied = setting.parameters.get("b") == math.inf  # one model for all by its parameters, not by pooling
-    assert np.all(W == W[0]) == (setting.traits.pooled or tied)
+    assert np.all(W[0] == W) == (setting.traits.pooled or tied)
 
 
 def test_only_the_tasks_of_a_graph(setting):
