@@ -82,7 +82,7 @@ def draw(rng, parameter):
 def test_random_parameters_through_json(entry):
     rng = random.Random(entry.name)
     built = 0
-    joint = getattr(LEARNERS[entry.name], "counts_tasks", False)  # what is fine one by one may not go together
+    joint = build(entry.name, {}).traits.counts_tasks  # what is fine one by one may not go together
     for _ in range(400 if joint else 60):
         parameters = {p.name: draw(rng, p) for p in entry.parameters if rng.random() < 0.7}
         if parameters.get("kernel") is not None and parameters.get("loss") == "uniclass":

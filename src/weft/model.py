@@ -3,15 +3,16 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
-from weft.inspection.explanation import Explanation, explain
+from weft.compiled.arrays import Floats
+from weft.inspection import views
+from weft.inspection.explanation import Explanation, explain, weights_of
 from weft.inspection.support import SupportRow, support, usage
-from weft.learner import Borrowed, Learner, Usage, trace_columns
-from weft.learners.catalogue import build
+from weft.learner import Borrowed, Distances, Learner, Target, Traits, Usage, missing_parts
+from weft.learners.catalogue import build, parameters_as_json
 from weft.maths.losses import LOGISTIC
 from weft.names import Name, Names, declared, plain
 from weft.storage import state as states
@@ -58,29 +59,30 @@ class Model:
             built = build(learner, parameters)
         elif parameters:
             raise ValueError("parameters go with a learner's name; this learner is already built")
-        elif isinstance(learner, type) or not hasattr(learner, "init"):
-            raise ValueError(f"{learner!r} is no learner; give a name of weft.catalogue(), or a learner that is built")
+        elif isinstance(learner, type) or missing_parts(type(learner)):
+            raise ValueError(
+                f"{learner!r} is not a learner; give a name of weft.catalogue(), or a learner that is built"
+            )
         else:
             built = learner
-        names = _task_names(built, tasks)
+        names = _task_names(built.traits, tasks)
         known = declared(features, "features")
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
-        if hasattr(built, "refuse"):
-            built.refuse(len(names), len(known))
+        built.hooks.refuse(len(names), len(known))
         self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
         self._set(Parts(built, self.vocabulary, built.init(names), None))
-        self._admit(len(known))
+        self._hooks.admit(self.state, len(known))
 
     def _set(self, parts: Parts) -> None:
         self.learner: Learner = parts.learner
+        self.traits: Traits = parts.learner.traits
+        self._hooks = parts.learner.hooks
         self.vocabulary = parts.vocabulary
         self.state = parts.state
         self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
         self._slots = self.vocabulary.tasks.slots
         self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.learner.target == "binary" else {}
-        self._watched = hasattr(self.learner, "remark")
-        self._closed = bool(getattr(self.learner, "task_names", ()))
-        self._pooled = bool(getattr(self.learner, "pooled", False))
+        self._may_warn = True
         self._single: Single | None = None
         self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features))
 
@@ -97,14 +99,14 @@ class Model:
         loss bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
         """
         _expect_stream(stream)
-        trace = _expect_trace(trace, len(stream), len(trace_columns(self.learner)))
+        trace = _expect_trace(trace, len(stream), len(self.traits.trace))
         batch = self._taken(self._proposed(stream))
         trace[:] = 0.0
         scores = np.empty(len(stream))
         self._learn_batch(batch, scores, trace)
         self.tally.count(batch, scores)
-        if self._watched:
-            self._remark()
+        if self._may_warn:
+            self._warn()
         return scores
 
     def fit(self, stream: Stream) -> "Model":
@@ -113,9 +115,7 @@ class Model:
         No scores are issued, so the tally stays as it is. A stream that is refused leaves the model as it was.
         """
         _expect_stream(stream)
-        learner: Any = self.learner
-        if not hasattr(learner, "refit"):
-            raise ValueError(f"{learner.name} learns as it goes, and has no fit; use model.learn(stream)")
+        learner = views.expect_refits(self.learner)
         proposal = self._proposed(stream)
         learner.refuse_fit(self.state, proposal.batch)
         batch, done = self._taken(proposal), 0
@@ -127,8 +127,8 @@ class Model:
     def _proposed(self, stream: Stream) -> Proposal:
         """The batch of a stream with its new names, checked before anything is changed."""
         proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
-        if self._closed and proposal.tasks.names:
-            raise ValueError(_not_in_graph(self.learner, proposal.tasks.names[0]))
+        if self.traits.task_names and proposal.tasks.names:
+            raise ValueError(_not_in_graph(self.name, self.traits.task_names, proposal.tasks.names[0]))
         tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
         self._expect_room(tasks, features)
         self._reserve(tasks, features)
@@ -139,20 +139,18 @@ class Model:
         self.vocabulary.accept(proposal)
         if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
             self._single = None
-        self._admit(self.vocabulary.features.columns)
+        self._hooks.admit(self.state, self.vocabulary.features.columns)
         return proposal.batch
 
     def _expect_room(self, tasks: int, features: int) -> None:
         """Refuse numbers of tasks and features that the learner is not made for."""
-        least = getattr(self.learner, "least_features", 0)
+        least = self.traits.least_features
         if features < least:
             raise ValueError(
-                f"{self.learner.name} spreads weight over features and needs at least {least}, not {features}; "
+                f"{self.name} spreads weight over features and needs at least {least}, not {features}; "
                 "declare them up front with features="
             )
-        refuse = getattr(self.learner, "refuse", None)
-        if refuse is not None:
-            refuse(tasks, features)
+        self._hooks.refuse(tasks, features)
 
     def _learn_batch(self, batch: Batch, scores: Floats, trace: Floats) -> None:
         kernels, hyper = self.learner.kernels, self.learner.hyper
@@ -169,34 +167,18 @@ class Model:
             sizes = states.sizes_for(self.state, tasks, features, batch, done)
         grown = states.reserve(self.state, plan, sizes)
         if batch is not None:
-            grown = states.reserve_pairs(grown, plan, features, batch, done, self._pooled, tasks)
-            grown = self._prepared(grown, batch.task[batch.rounds[done] :])
+            grown = states.reserve_pairs(grown, plan, features, batch, done, self.traits.pooled, tasks)
+            grown = self._hooks.prepare(grown, batch.task[batch.rounds[done] :])
         if grown is not self.state:
             self.state, self._single = grown, None
         self.tally.reserve(tasks)
 
-    def _admit(self, features: int) -> None:
-        """Features of a learner that counts them: declared ones and columns count before they hold anything."""
-        admit = getattr(self.learner, "admit", None)
-        if admit is not None:
-            admit(self.state, features)
-
-    def _prepared(self, state: Any, tasks: Ints) -> Any:
-        """The state with what its learner works out for a task when it is first met."""
-        learner: Any = self.learner
-        return learner.prepare(state, tasks) if getattr(learner, "prepares", False) else state
-
-    def _prepare(self, tasks: Ints) -> None:
-        prepared = self._prepared(self.state, tasks)
-        if prepared is not self.state:
-            self.state, self._single = prepared, None
-
-    def _remark(self) -> None:
+    def _warn(self) -> None:
         """Tell the user, once, if the stream broke what the learner's guarantees assume."""
-        remark = cast(Any, self.learner).remark(self.state)
-        self._watched = remark == ""
-        if remark:
-            warnings.warn(remark, stacklevel=3)
+        warning = self._hooks.warning(self.state)
+        self._may_warn = warning == ""
+        if warning:
+            warnings.warn(warning, stacklevel=3)
 
     # --- scoring ---
 
@@ -215,8 +197,10 @@ class Model:
 
     def _read(self, stream: Stream) -> Batch:
         """A batch for scoring, with what its tasks need."""
-        batch = self.vocabulary.read(stream, getattr(self.learner, "reads_unknown", False))
-        self._prepare(batch.task)
+        batch = self.vocabulary.read(stream, self.traits.reads_unknown)
+        prepared = self._hooks.prepare(self.state, batch.task)
+        if prepared is not self.state:
+            self.state, self._single = prepared, None
         return batch
 
     def predict(self, X: Any, task: Any = None) -> Any:
@@ -264,8 +248,8 @@ class Model:
                     raise ValueError(_not_finite(x, status))
                 score: float = single.score[0]
                 self.tally.count_one(slot, label, score)
-                if self._watched:
-                    self._remark()
+                if self._may_warn:
+                    self._warn()
                 return score
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
@@ -290,9 +274,7 @@ class Model:
     def _make_single(self) -> Single:
         # Room for every feature there is, and as many to come; rows beyond the limit go the long way.
         room = min(2 * len(self.vocabulary.features), _SINGLE_ROOM)
-        self._single = Single(
-            self.learner, self.state, self.vocabulary.features, len(trace_columns(self.learner)), room
-        )
+        self._single = Single(self.learner, self.state, self.vocabulary.features, len(self.traits.trace), room)
         return self._single
 
     def _task_slot(self, task: Any) -> int:
@@ -313,6 +295,33 @@ class Model:
             raise ValueError(f'label {y!r}; classification takes -1 and +1, numbers need loss="square" or the like')
         return 0.0 if target == "point" else label
 
+    # --- what it is ---
+
+    @property
+    def name(self) -> str:
+        """The learner's name in the catalogue."""
+        return self.learner.name
+
+    @property
+    def paper(self) -> str:
+        """Where the learner was published."""
+        return self.learner.paper
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The learner's parameters as JSON takes them: `weft.Model(model.name, **model.parameters)` is its twin."""
+        return parameters_as_json(self.learner)
+
+    @property
+    def target(self) -> Target:
+        """What labels are: "binary" (-1 or +1), "real" (numbers) or "point" (none: the row is predicted)."""
+        return self.learner.target
+
+    @property
+    def views(self) -> frozenset[str]:
+        """What this model can show beside scores: some of "explain", "support", "usage", "distances", ..."""
+        return views.views_of(self.learner)
+
     # --- what was learned ---
 
     @property
@@ -329,24 +338,30 @@ class Model:
         """(tasks, features) of a linear learner, rows in the order of `tasks`, columns in that of `features`."""
         return self.learner.weights(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
 
+    def parts_of(self, task: Name) -> Any:
+        """(3, features): the weights that a task has by itself, from what all share, and from its neighbours."""
+        slot, tasks = self.vocabulary.tasks.find(task), len(self.vocabulary.tasks)
+        if slot < 0:
+            raise ValueError(f"the model does not know the task {task!r}; see model.tasks")
+        return weights_of(self.learner, self.state, slot, tasks, len(self.vocabulary.features))
+
     def relations(self) -> Any:
         """(tasks, tasks): how much of a step on one task moves another."""
         return self.learner.relations(self.state, len(self.vocabulary.tasks))
 
     def outliers(self) -> Floats:
         """How far every task goes its own way: the lengths of the personal parts, in the order of `tasks`."""
-        learner: Any = self.learner
-        if not hasattr(learner, "outliers"):
-            raise ValueError(f"{learner.name} has no personal parts; romco-nucl, romco-logd, coml and cw-col have")
-        found: Floats = learner.outliers(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
-        return found
+        learner = views.expect_outliers(self.learner)
+        return learner.outliers(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
+
+    def distances(self) -> Distances:
+        """How far every task is from the tasks that it is tied to, in the order of `tasks`."""
+        learner = views.expect_distances(self.learner)
+        return learner.distances(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
 
     def borrowing(self) -> dict[Name, Borrowed]:
         """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm."""
-        learner: Any = self.learner
-        if not hasattr(learner, "borrowing"):
-            raise ValueError(f"{learner.name} does not mix models per task; auto does")
-        found = learner.borrowing(self.state, len(self.vocabulary.tasks))
+        found = views.expect_borrows(self.learner).borrowing(self.state, len(self.vocabulary.tasks))
         return dict(zip(self.vocabulary.tasks, found, strict=True))
 
     def support(self) -> list[SupportRow]:
@@ -384,19 +399,18 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise FileError(f"{os.fspath(path)}: {error}") from None
 
 
-def _task_names(learner: Learner, tasks: Any) -> list[Name]:
+def _task_names(traits: Traits, tasks: Any) -> list[Name]:
     """The tasks known from the start: those that were declared, or all those that the learner's graph names."""
-    names, closed = declared(tasks, "tasks"), getattr(learner, "task_names", ())
+    names, closed = declared(tasks, "tasks"), traits.task_names
     if closed and names and set(names) != set(closed):
         odd = sorted(set(names) ^ set(closed), key=repr)
         raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
     return names or list(closed)
 
 
-def _not_in_graph(learner: Any, task: Name) -> str:
-    names = learner.task_names
+def _not_in_graph(learner: str, names: tuple[Name, ...], task: Name) -> str:
     shown = ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
-    return f"the graph of {learner.name} does not name the task {task!r}; its tasks are {shown}"
+    return f"the graph of {learner} does not name the task {task!r}; its tasks are {shown}"
 
 
 def _expect_stream(stream: Any) -> None:

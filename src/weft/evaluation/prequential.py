@@ -10,7 +10,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.evaluation.clock import Clock, learn_within
 from weft.evaluation.results import LeftOut
 from weft.evaluation.rounds import auc
-from weft.learner import Learner, Target
+from weft.learner import Learner, Target, missing_parts
 from weft.model import Model
 from weft.stream import Stream
 from weft.tally import ABSOLUTE, MISTAKES
@@ -89,7 +89,7 @@ def _entry(given: Any, label: str | None) -> Entry:
         except ValueError as error:
             raise named(label or str(name), error) from error
         return Entry(label or _called(name, letters), learner, parameters.get("tasks"))
-    if not all(hasattr(given, part) for part in ("name", "target", "init", "kernels")):
+    if isinstance(given, type) or missing_parts(type(given)):
         raise ValueError(f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)")
     changed = {
         field.name: getattr(given, field.name)
@@ -170,8 +170,7 @@ def _try(stream: Stream, entry: Entry, lead: Entry) -> None:
         )
     try:
         stream.labels(kind)
-        if hasattr(entry.learner, "refuse"):
-            entry.learner.refuse(len(stream.task_names), stream.data.width)
+        entry.learner.hooks.refuse(len(stream.task_names), stream.data.width)
         model = entry.model()
         for at in sorted({0, stream.n_rounds - 1}):  # a second call takes ways that the first does not
             model.learn(stream.cut(at, at + 1))

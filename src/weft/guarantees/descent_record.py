@@ -54,7 +54,7 @@ def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> D
         scores = model.learn(stream, trace=trace)
     if len(model.tasks) > tasks:
         raise ValueError(f"the stream brought {model.tasks[tasks]!r}, which was not declared; give tasks= all names")
-    if getattr(learner, "least_features", 0) and len(model.features) > features:
+    if learner.traits.least_features and len(model.features) > features:
         raise ValueError("the stream brought features that were not declared; give features= their number or names")
     batch = model.vocabulary.read(stream)
     common: dict[str, Any] = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from weft.learner import Learner
 from weft.learners.parameters import Parameter, parameters_of
@@ -145,12 +145,23 @@ def _did_you_mean(word: Any, known: Mapping[str, Any]) -> str:
 
 def to_json(learner: Learner) -> dict[str, Any]:
     """Name and parameters as JSON takes them."""
-    values = {field.name: getattr(learner, field.name) for field in fields(cast(Any, learner))}
-    return {"name": learner.name, "parameters": {letter: _plain(value) for letter, value in values.items()}}
+    return {"name": learner.name, "parameters": parameters_as_json(learner)}
+
+
+def parameters_as_json(learner: Learner) -> dict[str, Any]:
+    """The values of all parameters as JSON takes them."""
+    return {field.name: _plain(getattr(learner, field.name)) for field in fields(cast(Any, learner))}
+
+
+@runtime_checkable
+class _Described(Protocol):
+    """A value that is more than JSON has, such as a kernel or a graph."""
+
+    def as_json(self) -> Any: ...
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "as_json"):
+    if isinstance(value, _Described):
         return value.as_json()
     return "inf" if isinstance(value, float) and value == math.inf else value
 

@@ -22,13 +22,13 @@ end in infinities. An event without a label is scored and not counted.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.learner import Borrowed, Kernels, Shares, Target
+from weft.learner import Borrowed, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.adaptive.events import learn, learn_one, look, predict, predict_one
 from weft.learners.adaptive.experts import ALPHA, TH, G, L, R
 from weft.learners.adaptive.harmless import COST, ETA, LOSS, PRIOR, mixture
@@ -42,6 +42,9 @@ from weft.storage.state import Plan, live
 
 RATES = {"logistic": 0.4, "square": 0.2}
 
+EXPERTS = Traits(conservative=False, relates=False, reads_unknown=True)
+"""Experts have losses of their own, whatever their mixture loses."""
+
 
 @dataclass(frozen=True)
 class _Default:
@@ -50,7 +53,8 @@ class _Default:
     name: ClassVar[str]
     paper: ClassVar[str] = "Duchi et al. 2011, Orabona and Tommasi 2017"
     auto: ClassVar[bool]
-    reads_unknown: ClassVar[bool] = True
+    traits: ClassVar[Traits]
+    hooks: ClassVar[Hooks] = Hooks()
 
     loss: str = parameter("logistic", "logistic classifies, square predicts a number", Choice(tuple(RATES)))
     own_prior: float = parameter(
@@ -168,7 +172,7 @@ class Adaptive(_Default):
     """Own and shared parts, moved by gradient steps and by betting: a strong linear learner without parameters."""
 
     name: ClassVar[str] = "adaptive"
-    trace: ClassVar[tuple[str, ...]] = ("loss", "gradient", "betting", "stack")
+    traits: ClassVar[Traits] = replace(EXPERTS, trace=("loss", "gradient", "betting", "stack"))
     auto: ClassVar[bool] = False
 
 
@@ -177,7 +181,7 @@ class Auto(_Default):
     """The default: `adaptive`, own and pooled models stacked, and for every task a layer that does no harm."""
 
     name: ClassVar[str] = "auto"
-    trace: ClassVar[tuple[str, ...]] = ("loss", "stack", "own", "pooled")
+    traits: ClassVar[Traits] = replace(EXPERTS, trace=("loss", "stack", "own", "pooled"))
     auto: ClassVar[bool] = True
 
     def mixed(self, state: Parts, slot: int) -> dict[str, float]:

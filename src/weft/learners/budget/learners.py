@@ -37,6 +37,7 @@ from typing import ClassVar
 import numpy as np
 
 from weft.compiled.arrays import Array
+from weft.learner import Hooks
 from weft.learners.budget import projectron as budget_projectron
 from weft.learners.budget import projectron2 as budget_projectron2
 from weft.learners.budget.active_set import LARGEST, ActiveSet
@@ -127,7 +128,11 @@ class Mtforg(Budgeted):
         1.0, "bound on sqrt(K'(x, x)) of every row, 1 for Gaussian and normalised kernels", Real(above=0)
     )
 
-    def remark(self, state: ActiveSet) -> str | None:
+    @property
+    def hooks(self) -> Hooks:
+        return super().hooks._replace(warning=self.warning)
+
+    def warning(self, state: ActiveSet) -> str | None:
         """A sentence if a row was longer than R, "" if not yet."""
         largest = math.sqrt(float(state.scalars[LARGEST]))
         if largest <= self.R * (1 + 1e-12):

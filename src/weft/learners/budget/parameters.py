@@ -14,7 +14,7 @@ from weft.graphs import reading as graphs
 from weft.graphs.interaction import CliqueBlocks, General
 from weft.graphs.reading import Graph
 from weft.graphs.relation import no_relation, relation_of, solve_rows
-from weft.learner import Kept, Kernels, Target, Usage
+from weft.learner import Hooks, Kept, Kernels, Target, Traits, Usage
 from weft.learners.budget import perceptron as budget_perceptron
 from weft.learners.budget.active_set import (
     BEGIN,
@@ -56,7 +56,6 @@ class KernelLearner:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cavallanti and Cesa-Bianchi 2012"
-    trace: ClassVar[tuple[str, ...]] = TRACE
     rule: ClassVar[int] = PERCEPTRON
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (CODES["hinge"], 0.0)
@@ -85,14 +84,20 @@ class KernelLearner:
     # --- the graph ---
 
     @property
-    def task_names(self) -> tuple[Name, ...]:
-        """The tasks of a graph that names them; no others can come."""
-        return self.graph.names
+    def traits(self) -> Traits:
+        """A^-1 contains the number of tasks, unless nobody is tied to anybody."""
+        return Traits(
+            task_names=self.graph.names,
+            counts_tasks=self.graph.kind != "none",
+            mistake_driven=True,
+            keeps_rows=True,
+            trace=TRACE,
+        )
 
     @property
-    def counts_tasks(self) -> bool:
-        """A^-1 contains their number, unless nobody is tied to anybody."""
-        return self.graph.kind != "none"
+    def hooks(self) -> Hooks:
+        """Rows of A^-1 are solved for when their task turns up."""
+        return Hooks(prepare=self.prepare) if isinstance(self.matrix, General) else Hooks()
 
     @cached_property
     def matrix(self) -> CliqueBlocks | General | None:
@@ -102,11 +107,6 @@ class KernelLearner:
     @property
     def ties(self) -> int:
         return KINDS[self.graph.kind]
-
-    @property
-    def prepares(self) -> bool:
-        """Are rows of A^-1 solved for when their task turns up?"""
-        return isinstance(self.matrix, General)
 
     def prepare(self, state: ActiveSet, needed: Ints) -> ActiveSet:
         """The state with the rows of A^-1 that these tasks, and those of the rows kept, read."""

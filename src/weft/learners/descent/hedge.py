@@ -19,7 +19,7 @@ variances k/N, k = 1..N.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Ints
 from weft.graphs.interaction import clique
-from weft.learner import Distances, Kernels, Shares, Target
+from weft.learner import Distances, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.descent import dense as descent_dense
 from weft.learners.descent import distances as descent_distances
 from weft.learners.descent import hedge_entropy, hedge_gradient, mirror_table
@@ -60,7 +60,6 @@ class _Hedge:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cesa-Bianchi et al. 2022"
-    counts_tasks: ClassVar[bool] = True
 
     variances: tuple[float, ...] = parameter(
         FIVE, "the task variances of the experts", Parsed("a list of different numbers from 0 to 1", _variances)
@@ -92,10 +91,11 @@ class _Hedge:
         return sigmas
 
     @property
-    def trace(self) -> tuple[str, ...]:
-        """Loss and eta_h, then the loss and the weight of every expert."""
+    def traits(self) -> Traits:
+        """The trace has the loss and eta_h, then the loss and the weight of every expert."""
         experts = range(len(self.variances))
-        return ("loss", "eta_h", *(f"loss {k}" for k in experts), *(f"weight {k}" for k in experts))
+        trace = ("loss", "eta_h", *(f"loss {k}" for k in experts), *(f"weight {k}" for k in experts))
+        return Traits(counts_tasks=True, conservative=False, trace=trace)
 
     @property
     def target(self) -> Target:
@@ -124,7 +124,13 @@ class HedgeMtOgd(_Hedge):
 
     name: ClassVar[str] = "hedge-mt-ogd"
 
+    hooks: ClassVar[Hooks] = Hooks()
+
     D: float = parameter(1.0, "bound on the length of every task's model", Real(above=0))
+
+    @property
+    def traits(self) -> Traits:
+        return replace(super().traits, iterates=True)
 
     @cached_property
     def hyper(self) -> hedge_gradient.HedgeRule:
@@ -194,7 +200,14 @@ class HedgeMtEg(_Hedge):
     """Hedge over mt-eg with several task variances."""
 
     name: ClassVar[str] = "hedge-mt-eg"
-    least_features: ClassVar[int] = 2
+
+    @property
+    def traits(self) -> Traits:
+        return replace(super().traits, least_features=2)
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(admit=self.admit)
 
     @cached_property
     def hyper(self) -> hedge_entropy.HedgeRule:

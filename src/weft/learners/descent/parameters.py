@@ -16,10 +16,10 @@ from weft.compiled.arrays import Array, Ints
 from weft.graphs import reading as graphs
 from weft.graphs.interaction import clique, interaction
 from weft.graphs.reading import Graph
-from weft.learner import Distances, Kernels, Shares, Target
+from weft.learner import Distances, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.descent.forms import EuclideanForm, MirrorForm, Named
 from weft.learners.descent.mirror_table import simplex_b
-from weft.learners.descent.strengths import TRACE
+from weft.learners.descent.strengths import BALL, MAHALANOBIS, NONE, TRACE, V_SIGMA
 from weft.learners.descent.tuning import best_b, paper_b
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
 from weft.maths.losses import CLASSIFY, CODES
@@ -41,8 +41,6 @@ class Descent:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cesa-Bianchi et al. 2022"
-    trace: ClassVar[tuple[str, ...]] = TRACE
-    counts_tasks: ClassVar[bool] = True
 
     b: float | None = parameter(
         None,
@@ -94,11 +92,6 @@ class Descent:
     @property
     def graph_kind(self) -> str:
         return "complete" if self.graph is None else self.graph.kind
-
-    @property
-    def task_names(self) -> tuple[Name, ...]:
-        """The tasks of a graph that names them; no others can come."""
-        return () if self.graph is None else self.graph.names
 
     @cached_property
     def named(self) -> Named | None:
@@ -156,12 +149,25 @@ class Descent:
         return self.form.kernels
 
     @property
-    def least_features(self) -> int:
-        return self.form.least_features
+    def traits(self) -> Traits:
+        form, projection = self.form, NONE
+        if isinstance(form, EuclideanForm):
+            projection = form.hyper.projection
+        elif form.hyper.ball:
+            projection = MAHALANOBIS
+        return Traits(
+            task_names=() if self.graph is None else self.graph.names,
+            counts_tasks=True,
+            least_features=form.least_features,
+            projects=projection == MAHALANOBIS,
+            iterates=projection in (BALL, V_SIGMA),
+            conservative=self.loss != "logistic",
+            trace=TRACE,
+        )
 
     @property
-    def prepares(self) -> bool:
-        return self.form.prepares
+    def hooks(self) -> Hooks:
+        return Hooks(admit=self.admit, prepare=self.prepare) if self.form.prepares else Hooks(admit=self.admit)
 
     @property
     def target(self) -> Target:
