@@ -369,8 +369,8 @@ CASES = {
     "labels that differ by little": Case(just_a_frame, ("square",)),
     "labels far outside": Case(far_labels, ("square",)),
     "one class": Case(one_class),
-    "one large outlier": Case(lambda loss: outlier(loss, 1e70)),
-    "one huge outlier": Case(outlier, extreme=True),
+    "one large outlier": Case(lambda loss: outlier(loss, 1e70, 1600)),
+    "one huge outlier": Case(lambda loss: outlier(loss, n=400), extreme=True),
     "very sure": Case(sure),
     **{
         f"constant label {y}": Case(lambda loss, y=y: [(k, row, y) for k, row, _ in stream(12, 80, loss)], ("square",))
