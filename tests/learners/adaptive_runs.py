@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 import weft
-from oracles.adaptive import BIAS, SMAX, Adaptive, Auto
+from oracles.adaptive import BIAS, SMAX, Adaptive, Auto, sigma
 from oracles.adaptive_cases import CASES, case_of
 
 GROUP = "weft.learners.adaptive_events"
@@ -35,9 +35,11 @@ EXTREME = {name: type(name, (BySquares, oracle), {}) for name, oracle in ORACLES
 class Expected:
     """The oracle after a stream, and its scores."""
 
-    def __init__(self, oracle, loss, events):
-        self.oracle, self.events = oracle, events
-        self.scores = [self.oracle.learn_round([row], [y], [k])[0] for k, row, y in events]
+    def __init__(self, oracle, loss, events, rounds=None):
+        self.oracle, self.events, self.scores = oracle, events, []
+        for one in rounds or [[event] for event in events]:
+            tasks, rows, labels = zip(*one, strict=True)
+            self.scores += oracle.learn_round(rows, labels, tasks)
         labels = [y for _, _, y in events if not math.isnan(y)]
         self.unit = 1.0 if loss == "logistic" else max(labels) - min(labels)
 
@@ -52,6 +54,16 @@ def expected(name, loss, case, options=()):
 def stream_of(events):
     tasks, rows, labels = zip(*events, strict=True)
     return weft.Stream(list(rows), labels, list(tasks), rounds=range(len(rows)))
+
+
+def rounds_of(events, most=4):
+    """Successive events of different tasks together."""
+    found = [[]]
+    for event in events:
+        if len(found[-1]) == most or event[0] in [k for k, _, _ in found[-1]]:
+            found.append([])
+        found[-1].append(event)
+    return found
 
 
 def learn_in_bulk(model, events):
@@ -117,6 +129,17 @@ def expect_same_explanation(model, oracle, row, k):
     assert set(parts) == set(known)
     size = max(1.0, *(abs(e) / SMAX for e in view.e))
     np.testing.assert_allclose([parts[j] for j in known], [split[j] for j in known], rtol=CLOSE, atol=CLOSE * size)
+
+
+def losses_of(oracle, view, y):
+    """What a trace has of an event: losses of the prediction and, of `auto`, of stack, own and pooled model."""
+    u = (1.0 if y > 0 else 0.0) if oracle.binary else view.p
+    if not oracle.binary and view.frame.ready:
+        u = min(max((y - view.frame.mu) / view.frame.sd, -5.0), 5.0)
+    guesses = [*view.f] if oracle.mixes else [*view.c[:2], view.s]
+    if not oracle.binary:
+        return [(x - u) ** 2 / 2 for x in (view.p, *guesses)]
+    return [-math.log(p if u else 1.0 - p) for p in (view.p, *map(sigma, guesses))]
 
 
 def expect_same_mixtures(model, oracle):
