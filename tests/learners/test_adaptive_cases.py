@@ -37,6 +37,7 @@ def test_oracle(name, case, loss, layout, monkeypatch):
     expect_same(models[0], runs[0], wanted)
     assert runs[1:] == runs[:1] * 2
     assert len({model.to_bytes() for model in models}) == 1
+    assert weft.Model.from_bytes(models[0].to_bytes()).to_bytes() == models[0].to_bytes()
 
 
 @pytest.mark.parametrize("layout", LIMITS)

@@ -110,11 +110,12 @@ def nearly_constant(exponent):
 
 
 def nearly_full(loss):
-    """Density 0.7 is dense among few columns, not among hundreds; at the end rows lack what was dense."""
+    """Densities of 0.7 and 8/9 are dense among few columns, not among hundreds; 11/12 is. At the end rows lack all."""
     rng = np.random.default_rng(20)
     events = []
-    for t in range(100):
+    for t in range(150):
         row = {"full": 1.0 + t % 3, **({"often": 2.0 + t % 2} if t % 10 < 7 else {}), f"rare{t}": 1.0}
+        row |= {name: 1.0 + rng.integers(3) for name, gap in (("8/9", 9), ("11/12", 12)) if t % gap != gap - 1}
         events.append((t % 3, row, float(rng.choice([-1.0, 1.0]))))
     last = [(0, {"often": 8.0, "new": 3.0}, 1.0), (1, {"rare1": 1.0}, -1.0), (2, {}, 1.0), (3, {"new": 2.0}, 1.0)]
     return [*events, *last]
@@ -154,16 +155,21 @@ def capped_words(loss):
     """A word of 1 for long, then 1e9: among a thousand rows its scaled value would be 6 without the cap of 5."""
     rng = np.random.default_rng(23)
     events = []
-    for t in range(2400):
-        row = {f"g{rng.integers(5)}": 1.0, **({"x": 1.0} if t % 3 == 0 else {})}
+    for t in range(1500):
+        row = {f"g{rng.integers(5)}": 1.0, **({"x": 1.0} if t % 20 < 9 else {})}
         events.append((t % 2, row, 1.0 if ("x" in row) == (rng.random() < 0.8) else -1.0))
-    return [*events, (0, {"x": 1e9, "g1": -1.0}, 1.0), (1, {"x": -1e9}, 1.0), (0, {"x": 2.0, "g2": 1.0}, -1.0)]
+    long = {"x": 1e9, **{f"g{j}": 1.0 for j in range(5)}}  # a vector of four and one that is left
+    events += [(0, long, 1.0), (1, {"x": -1e9}, 1.0), (0, {"x": 2.0, "g2": 1.0}, -1.0)]
+    return [*events, *((t % 2, {"x": 1.0, "g1": -1.0}, alternating(t)) for t in range(4))]
 
 
 def capped_columns(loss):
-    """A dense column of 1 and 2, then far outside on both sides."""
-    events = [("jk"[t % 2], {"x": 1.0 + t // 2 % 2, "y": float(t % 5)}, alternating(t // 2)) for t in range(100)]
-    return [*events, *(("k", {"x": x, "y": 1.0}, y) for x, y in ((-1e6, 1.0), (1e6, -1.0), (1.0, 1.0), (2e6, 1.0)))]
+    """A dense column that is missing once, so that its 0 is far outside, and one that is far outside on both sides."""
+    events = []
+    for t in range(100):
+        events.append(("jk"[t % 2], {"x": 1.0 + t // 2 % 2, "y": 100.0 + t % 5}, alternating(t // 2)))
+    events += [("k", {"x": 1.0}, 1.0), ("j", {"x": 2.0}, 1.0)]
+    return [*events, *(("k", {"x": x, "y": 101.0}, y) for x, y in ((-1e6, 1.0), (1e6, -1.0), (1.0, 1.0), (2e6, 1.0)))]
 
 
 def lengths(loss):
