@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import weft
-from oracles.test_adaptive_oracle import PRINTED, TOY
+from oracles.adaptive_cases import TOY
+from oracles.test_adaptive_oracle import PRINTED
 from weft_reproduction.default.streams import BINARY, REAL, stream_of
 
 CHECK_POINTS = {
