@@ -29,7 +29,7 @@ def mails() -> weft.Stream:
 
 
 def run(stream: weft.Stream, name: str, graph: str, **parameters: object) -> tuple[float, float, int]:
-    """Error and F-measure of +1, over all users, of the scores issued before learning; and the number of support rows."""
+    """Error and F-measure of +1, over all users, of the scores issued before learning; and rows kept."""
     model = weft.Model(name, graph=graph, kernel=KERNEL, tasks=3, **parameters)
     model.learn(stream)
     return model.tally.total["error"], model.tally.total["f1"], model.usage().rows

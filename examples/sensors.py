@@ -1,7 +1,8 @@
 """Regression: a model per sensor, sensors with missing readings, and a vector of numbers per event.
 
-Six sensors are read at the same moments, so a moment is a round. Sometimes a sensor sends nothing: its label is NaN, and
-it is predicted and not learned. The second example predicts two numbers per moment, the wind; its loss is one distance.
+Six sensors are read at the same moments, so a moment is a round. Sometimes a sensor sends nothing: its label is NaN,
+and it is predicted and not learned. The second example predicts two numbers per moment, the wind; its loss is one
+distance.
 """
 
 import numpy as np

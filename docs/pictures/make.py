@@ -4,7 +4,7 @@
     separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which independent tasks cannot follow
     own-and-shared.svg   the models of mt-ogd as a shared part and own parts, and how b divides a step
     task-variance.svg    the figures of examples/task_variance.py
-    budget.svg           the errors that examples/budget.py prints, as docs/budget.md shows them: they need a real data set
+    budget.svg           the errors that examples/budget.py prints, as docs/budget.md shows them
 
 Plain SVG. The colours suit a light page and change on a dark one; lines are labelled at their ends, so that the figures
 are readable without colours.
