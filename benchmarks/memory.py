@@ -1,7 +1,7 @@
-"""The memory that `adaptive` needs an event for, moved and not learned from: what no arithmetic could save.
+"""The memory traffic of `adaptive` without its arithmetic: a lower limit of its time per event.
 
-A pair and a feature have a cache line of eight numbers each. Every non-zero of a row reads and writes both, asked for a
-row ahead; nothing is computed. As for a new model, the first use of memory counts.
+A pair and a feature have a cache line of eight numbers each. Every non-zero of a row reads and writes both, prefetched
+one row ahead; nothing is computed. As for a new model, the first use of memory counts.
 """
 
 from collections.abc import Callable

@@ -82,8 +82,8 @@ def test_missing_data_stop_only_those_who_need_them(weft_command, toy, tmp_path)
     settings = [{"number": 0, "data": "school"}, {"number": 1, "data": "lenk"}, {"number": 2, "data": "lenk"}]
     toy["needs"] = dataclasses.replace(TOY, name="needs", data=("school", "lenk"), cells=lambda quick: settings)
     result = weft_command("reproduce", "all", "--processes", 1, code=1)
-    assert result.stderr.count("the data set school is not here") == 1
-    assert result.stderr.count("the data set lenk is not here") == 1
+    assert result.stderr.count("the data set school was not found") == 1
+    assert result.stderr.count("the data set lenk was not found") == 1
     assert "weft data get school --from ADDRESS" in result.stderr
     assert kept(tmp_path / "cache") == 4
 

@@ -14,12 +14,12 @@ from weft.storage.rows import Rows, read_rows
 
 
 class Stream:
-    """Events in the order in which they arrive.
+    """Events in the order of their arrival.
 
     X       rows: a dense array, a SciPy sparse matrix, a data frame, or a list of dicts of named features
     y       labels: -1 or +1 for classification, numbers for regression, None if the rows are the targets
-    task    the name of each row's task: strings, whole numbers or tuples of those
-    rounds  optional: a whole number per row; neighbours with the same number form one round, which is scored before
+    task    the name of each row's task: strings, integers or tuples of those
+    rounds  optional: an integer per row; neighbours with the same number form one round, which is scored before
             any of it is learned. In a stream with rounds a task may be dormant: its label is NaN (or 0 for
             classification), it is scored and not learned. Without `rounds` every row is a round of its own.
 
@@ -49,9 +49,9 @@ class Stream:
         bounds: Ints,
         explicit: bool,
     ) -> "Stream":
-        """A stream from what the constructor would make: for callers that have checked it already.
+        """A stream from arrays that the caller has checked already.
 
-        Example i shows row `row[i]` of `data`, belongs to task `names[codes[i]]` and to the round between `bounds`
+        Example i has row `row[i]` of `data`, belongs to task `names[codes[i]]` and to the round between `bounds`
         that holds it; `explicit`: rounds were given, so that labels may be missing.
         """
         stream = cls.__new__(cls)
@@ -133,7 +133,7 @@ class Stream:
         return [self.task_names[code] for code in self.task_codes]
 
     def labels(self, target: Target) -> Floats:
-        """Labels as a learner of that kind takes them, NaN where a task is dormant; refuses the others by row."""
+        """Labels as a learner with this target takes them, NaN where a task is dormant; others are refused by row."""
         if target == "point":
             return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self.y), np.nan, 0.0)
         if not self.has_labels:
@@ -146,7 +146,7 @@ class Stream:
         return y
 
     def _refuse(self, bad: Any, remedy: str) -> None:
-        """Refuse the first bad label by its place."""
+        """Refuse the first bad label by its row."""
         if np.any(bad):
             at = int(np.argmax(bad))
             place = f"row {at}"
@@ -157,7 +157,7 @@ class Stream:
     def cut(self, start: int, stop: int) -> "Stream":
         """The rounds start .. stop-1."""
         if not 0 <= start <= stop <= self.n_rounds:
-            raise ValueError(f"cut({start}, {stop}) lies outside the {self.n_rounds} rounds of this stream")
+            raise ValueError(f"cut({start}, {stop}) is outside the {self.n_rounds} rounds of this stream")
         return self.take(np.arange(start, stop)) if stop - start != self.n_rounds else self
 
     def take(self, order: Ints) -> "Stream":
@@ -234,7 +234,7 @@ def read_labels(y: Any, n: int) -> Floats | None:
 
 
 def _label_array(y: Any) -> Floats:
-    """A new array of floats; what is not a number is refused by its row."""
+    """A new array of floats; a label that is not a number is refused by its row."""
     try:
         array = np.asarray(y)
     except ValueError:  # lists of different lengths
@@ -256,12 +256,12 @@ def _label_array(y: Any) -> Floats:
 
 
 def read_rounds(rounds: Any, n: int) -> Ints:
-    """Bounds of the rounds: runs of equal numbers; a number that comes back later is refused."""
+    """Bounds of the rounds: runs of equal numbers; a number that appears again later is refused."""
     if rounds is None:
         return np.arange(n + 1)
     array = np.asarray(rounds)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError("rounds must be one whole number per row")
+        raise ValueError("rounds must be one integer per row")
     _same_length("rounds", len(array), n)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(array)) + 1])
     numbers = array[starts]
@@ -269,7 +269,7 @@ def read_rounds(rounds: Any, n: int) -> Ints:
         first = np.sort(np.unique(numbers, return_index=True)[1])
         again = np.setdiff1d(np.arange(len(numbers)), first)[0]
         raise ValueError(
-            f"row {starts[again]}: round {numbers[again]} was over already; rows of one round must be adjacent"
+            f"row {starts[again]}: round {numbers[again]} has ended already; rows of one round must be adjacent"
         )
     return np.append(starts, n).astype(np.int64)
 
@@ -282,7 +282,9 @@ def _refuse_repeated_tasks(stream: Stream) -> None:
         at = int(np.flatnonzero(same)[0])
         one, other = sorted((int(order[at]), int(order[at + 1])))
         name = stream.task_names[stream.task_codes[one]]
-        raise ValueError(f"rows {one} and {other}: task {name!r} stands twice in one round; give them two rounds")
+        raise ValueError(
+            f"rows {one} and {other}: task {name!r} appears twice in one round; give the rows different rounds"
+        )
 
 
 def _same_length(what: str, found: int, expected: int) -> None:

@@ -167,7 +167,7 @@ def test_only_a_fresh_shared_loss_model_is_recorded():
     stream = weft.Stream(X, y, task, rounds=rounds)
     model = weft.Model("implicit")
     model.learn(stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         bounds.record(model, stream)
     with pytest.raises(ValueError, match="perceptron has others or none"):
         bounds.record(weft.Model("perceptron"), stream)

@@ -103,7 +103,7 @@ def test_weights_are_a_comparator_of_the_linear_kernel(normalize):
     assert mtrbp_tight(run, W / 9) == pytest.approx(mtrbp_tight(run, KernelComparator(W / 9, np.eye(D))))
     zero = KernelComparator(0 * W)
     assert zero.scaled_to(run, 0.0).radius(run) == 0.0
-    with pytest.raises(ValueError, match="no multiple of it has the radius 1"):
+    with pytest.raises(ValueError, match="no multiple of it has radius 1"):
         zero.scaled_to(run, 1.0)
     with pytest.raises(ValueError, match="give both in one form"):
         weights.minus(rows)
@@ -225,7 +225,7 @@ def test_a_comparator_that_does_not_fit_is_refused():
     for wrong in (W[:1], W[:, :1], W * np.nan):
         with pytest.raises(ValueError, match=r"needs \(2, 2\), one finite line per task"):
             mtrbp_tight(run, wrong)
-    with pytest.raises(ValueError, match="rows have 3 features, and those of the run 2"):
+    with pytest.raises(ValueError, match="rows have 3 features, those of the run have 2"):
         mtrbp_tight(run, KernelComparator(W, np.ones((2, 3))))
     with pytest.raises(ValueError, match="the gaussian kernel needs rows"):
         mtrbp_tight(by_hand(kernel=Kernel("gaussian")), W)

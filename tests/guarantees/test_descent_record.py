@@ -87,9 +87,9 @@ def test_hedge(name):
 
 def test_refusals():
     stream = EVENTS.stream()
-    with pytest.raises(ValueError, match="pa is no mirror descent"):
+    with pytest.raises(ValueError, match="pa is not a mirror-descent learner"):
         record_descent(weft.Model("pa"), stream)
-    with pytest.raises(ValueError, match="not declared; give tasks="):
+    with pytest.raises(ValueError, match="not declared; give all names in tasks="):
         record_descent(weft.Model("mt-ogd"), stream)
     with pytest.raises(ValueError, match="give features="):
         record_descent(weft.Model("mt-eg", tasks=N), stream)

@@ -264,7 +264,7 @@ def test_bad_input_is_refused():
     for task, told in (([0], "one task slot per row"), ([0, 2], "the slot 2; there are 2"), ([-1, 0], "the slot -1")):
         with pytest.raises(ValueError, match=told):
             multitask_gram(Kernel(), A, X, task)
-    with pytest.raises(ValueError, match="one task slot per row, 2 whole numbers"):
+    with pytest.raises(ValueError, match="one task slot per row, 2 integers"):
         part_products(Kernel(), A, [1, 1], X, [0.0, 1.0])
     with pytest.raises(ValueError, match="belong together"):
         multitask_gram(Kernel(), A, X, [0, 1], X)

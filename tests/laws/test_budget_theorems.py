@@ -98,12 +98,12 @@ def test_undeclared_tasks_used_models_and_other_learners_are_refused():
     X, y, task, _ = make_rows("noisy", 0, 20)
     stream = weft.Stream(X, y, task)
     model = weft.Model("mtrbp", graph="complete", tasks=[0, 1, 2])
-    with pytest.raises(ValueError, match="brings 3, which was not declared; give tasks="):
+    with pytest.raises(ValueError, match="contains task 3, which was not declared; give all names in tasks="):
         record_budget(model, stream)
     assert model.tally.total["events"] == 0
     model = fresh("mtrbp")
     record_budget(model, stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         record_budget(model, stream)
     with pytest.raises(ValueError, match="pa has other guarantees or none"):
         record_budget(weft.Model("pa"), stream)

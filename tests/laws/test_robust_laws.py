@@ -161,7 +161,7 @@ def test_what_theorem_3_is_not_about():
         record_romco(weft.Model("romco-nucl", schedule="sqrt"), stream)
     used = weft.Model("romco-nucl")
     used.learn(stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         record_romco(used, stream)
     run = record_romco(weft.Model("romco-nucl"), stream)
     with pytest.raises(ValueError, match=r"V has shape \(1, 1\)"):

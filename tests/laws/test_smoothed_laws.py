@@ -93,7 +93,7 @@ def test_other_learners_and_used_models_are_refused():
         record_smoothed(weft.Model("pa"), stream)
     model = weft.Model("osmtl-e", alpha=0.5, C=1.0)
     run = record_smoothed(model, stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         record_smoothed(model, stream)
     with pytest.raises(ValueError, match="expected a row of weights per task"):
         osmtl_theorem1(run, np.zeros((2, 2)))

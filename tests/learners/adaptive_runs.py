@@ -9,7 +9,7 @@ import weft
 from oracles.adaptive import BIAS, SMAX, Adaptive, Auto, sigma
 from oracles.adaptive_cases import CASES, case_of
 
-GROUP = "weft.learners.adaptive_events"
+GROUP = "weft.learners.adaptive.events"
 """The worker that compiles the kernels (see `contracts/conftest.py`)."""
 ORACLES = {"adaptive": Adaptive, "auto": Auto}
 LIMITS = {"table": 1 << 23, "hashed": 40}

@@ -5,7 +5,7 @@ import pytest
 
 import weft
 
-pytestmark = pytest.mark.xdist_group("weft.learners.smoothed_rounds")
+pytestmark = pytest.mark.xdist_group("weft.learners.smoothed.rounds")
 
 SETTLE = 4096
 OFF = 1.0 + 2.0**-10

@@ -63,7 +63,7 @@ def test_a_column_that_no_row_has():
 
 @pytest.mark.parametrize("count", [0, -1, 2.5])
 def test_a_wrong_count_is_refused(count):
-    with pytest.raises(ValueError, match="must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="must be an integer >= 1"):
         frequent_columns(counts(), count)
 
 

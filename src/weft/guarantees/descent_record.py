@@ -1,4 +1,4 @@
-"""A run of a learner of multitask mirror descent as the record that its regret bounds take.
+"""A run of a mirror-descent learner as the record that its regret bounds take.
 
 >>> import numpy as np, weft
 >>> rng = np.random.default_rng(0)
@@ -29,16 +29,18 @@ from weft.stream import Stream
 
 
 def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> Descent:
-    """Learn the stream with a fresh model, and keep what the regret bounds need; `iterates` keeps every x_t as well.
+    """Learn the stream with a new model, and record what the regret bounds need; `iterates` records every x_t as well.
 
     The tasks must be declared up front (`tasks=`, or a graph that names them), and on the simplex the features too: the
-    guarantees speak of a fixed number of either.
+    guarantees are about a fixed number of both.
     """
     learner: Any = model.learner
     if not isinstance(learner, DescentLearner | HedgeMtOgd | HedgeMtEg):
-        raise ValueError(f"{learner.name} is no mirror descent; weft.evaluation.record is for the shared-loss learners")
+        raise ValueError(
+            f"{learner.name} is not a mirror-descent learner; weft.evaluation.record is for the shared-loss learners"
+        )
     if model.tally.total["events"]:
-        raise ValueError("the model has learned already; the bounds speak of a run from its start")
+        raise ValueError("the model has learned already; the bounds are about a run from its start: use a new model")
     tasks, features = len(model.tasks), len(model.features)
     kept: list[Floats] = []
     trace = np.zeros((len(stream), len(trace_columns(learner))))
@@ -47,15 +49,17 @@ def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> D
         for t in range(len(stream.rounds) - 1):
             lo, hi = stream.rounds[t], stream.rounds[t + 1]
             kept.append(model.weights())
-            part = np.zeros((hi - lo, trace.shape[1]))
-            scores[lo:hi] = model.learn(stream.cut(t, t + 1), trace=part)
-            trace[lo:hi] = part
+            rows = np.zeros((hi - lo, trace.shape[1]))
+            scores[lo:hi] = model.learn(stream.cut(t, t + 1), trace=rows)
+            trace[lo:hi] = rows
     else:
         scores = model.learn(stream, trace=trace)
     if len(model.tasks) > tasks:
-        raise ValueError(f"the stream brought {model.tasks[tasks]!r}, which was not declared; give tasks= all names")
+        raise ValueError(
+            f"the stream contains task {model.tasks[tasks]!r}, which was not declared; give all names in tasks="
+        )
     if learner.traits.least_features and len(model.features) > features:
-        raise ValueError("the stream brought features that were not declared; give features= their number or names")
+        raise ValueError("the stream contains features that were not declared; give their number or names in features=")
     batch = model.vocabulary.read(stream)
     common: dict[str, Any] = {
         "X": rows_of(batch, len(model.features)),
