@@ -138,10 +138,10 @@ def holes(loss):
     ]
 
 
-def half_full(loss):
-    """Columns that occur in exactly half of the rows: none other is dense in the row in which they join."""
-    rows = ["a", "b", "c", "b", "abcd", "efgh", "i", "efgh", "abcde", "fghij", "", ""]
-    return [("jk"[t % 2], dict.fromkeys(row, 1.0 + t), alternating(t // 2)) for t, row in enumerate(rows)]
+def half_full(rows):
+    """The last row has columns that occur in exactly half of all rows: they join, and no other of it is dense."""
+    events = enumerate(rows.split())
+    return [("jk"[t % 2], dict.fromkeys(row, 1.0 + t), alternating(t // 2)) for t, row in events]
 
 
 def fading(loss):
@@ -273,7 +273,7 @@ def just_a_frame(loss):
 
 def settled_labels(loss):
     """The same for some events, then labels no longer vary: experts that have learned something learn no more."""
-    return [(t % 2, {"x": float(t % 5)}, 1e9 + 2.0**-7 * (t % 5 if t < 20 else 2)) for t in range(120)]
+    return [(t % 2, {"x": float(t % 5)}, 1e9 + 2.0**-9 * (t % 5 if t < 20 else 2)) for t in range(120)]
 
 
 def far_labels(loss):
@@ -382,7 +382,8 @@ CASES = {
     "nearly full columns": Case(nearly_full),
     "names in the row": Case(names_in_the_row),
     "holes in the list": Case(holes),
-    "columns exactly half full": Case(half_full),
+    "a column exactly half full": Case(lambda loss: half_full("a b a c d b b b")),
+    "four columns exactly half full": Case(lambda loss: half_full("abcd efgh abij efgh abcd ijkl efgh efgh")),
     "columns that stop being dense": Case(fading),
     "columns that part": Case(parting),
     "capped words": Case(capped_words),
