@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import weft
+from learners.adaptive_runs import GROUP
 from oracles.adaptive import Adaptive, Auto
 from weft.storage import pairs
+
+pytestmark = pytest.mark.xdist_group(GROUP)
 
 LEARNERS = {"adaptive": Adaptive, "auto": Auto}
 KINDS = ("sparse", "dense", "mixed", "fading")

@@ -25,7 +25,14 @@ OPTIONS = {
     "half_life of one event": (("half_life", 1.0),),
     "all": (("own_prior", 0.5), ("second_order", True), ("half_life", 9.0)),
 }
-LOGISTIC = ("toy", "all kinds of columns", "columns that stop being dense", "correlated columns", "very sure")
+LOGISTIC = (
+    "toy",
+    "all kinds of columns",
+    "columns that stop being dense",
+    "correlated columns",
+    "columns that part",
+    "very sure",
+)
 SQUARE = (*LOGISTIC, "labels far outside", "opposed, seed 0", "constant label 7.25")
 RUNS = [
     (case, loss, option)

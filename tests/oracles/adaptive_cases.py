@@ -138,6 +138,12 @@ def holes(loss):
     ]
 
 
+def half_full(rows):
+    """The last row has columns that occur in exactly half of all rows: they join, and no other of it is dense."""
+    events = enumerate(rows.split())
+    return [("jk"[t % 2], dict.fromkeys(row, 1.0 + t), alternating(t // 2)) for t, row in events]
+
+
 def fading(loss):
     """Ten columns are dense for 60 rows, then for long only words occur, then the columns come back."""
     rng = np.random.default_rng(22)
@@ -152,14 +158,14 @@ def fading(loss):
 
 
 def capped_words(loss):
-    """A word of 1 for long, then 1e9: among a thousand rows its scaled value would be 6 without the cap of 5."""
+    """Two words of 1 for long, then 1e9: after some hundred rows their square would be 26 without the cap of 25."""
     rng = np.random.default_rng(23)
     events = []
     for t in range(1500):
-        row = {f"g{rng.integers(5)}": 1.0, **({"x": 1.0} if t % 20 < 9 else {})}
+        row = {f"g{rng.integers(5)}": 1.0, **({"x": 1.0, "y": 1.0} if t % 20 < 9 else {})}
         events.append((t % 2, row, 1.0 if ("x" in row) == (rng.random() < 0.8) else -1.0))
     long = {"x": 1e9, **{f"g{j}": 1.0 for j in range(5)}}  # a vector of four and one that is left
-    events += [(0, long, 1.0), (1, {"x": -1e9}, 1.0), (0, {"x": 2.0, "g2": 1.0}, -1.0)]
+    events += [(0, long, 1.0), (1, {"y": -1e9, "g1": 1.0}, 1.0), (0, {"x": 2.0, "g2": 1.0}, -1.0)]
     return [*events, *((t % 2, {"x": 1.0, "g1": -1.0}, alternating(t)) for t in range(4))]
 
 
@@ -197,6 +203,21 @@ def correlated(loss, columns=40, n=160):
         row = {f"f{j}": float(x[j]) for j in np.flatnonzero(x)}
         events.append((k, row, (1.0 if s > 0 else -1.0) if loss == "logistic" else 5.0 * s))
     return events
+
+
+def parting(loss):
+    """Two columns are nearly the same, and their difference is the label; then they part: scores far beyond 8."""
+    rng = np.random.default_rng(27)
+    events = []
+    for t in range(120):
+        x, d = rng.normal(size=2)
+        events.append(
+            (t % 2, {"x": x + 0.1 * d, "y": x - 0.1 * d}, (1.0 if d > 0 else -1.0) if loss == "logistic" else d)
+        )
+    return [
+        *events,
+        *((t % 3, {"x": alternating(t), "y": -2.0 * alternating(t)}, alternating(t // 2)) for t in range(12)),
+    ]
 
 
 def huge_and_tiny(loss, power=149):
@@ -242,12 +263,17 @@ def tasks_differ(loss):
 
 def rounding(loss):
     """Labels that differ by less than 1e-12 of their size teach nothing."""
-    return [(t % 3, {"x": float(t)}, 1e9 + 1e-4 * (t % 2)) for t in range(50)]
+    return [(t % 3, {"x": float(t)}, 1e9 + 2.0**-10 * (t % 2)) for t in range(50)]
 
 
 def just_a_frame(loss):
     """Labels that differ by little more than that are learned from."""
     return [(t % 3, {"x": float(t % 5)}, 1e9 + 2.0**-7 * (t % 5)) for t in range(50)]
+
+
+def settled_labels(loss):
+    """The same for some events, then labels no longer vary: experts that have learned something learn no more."""
+    return [(t % 2, {"x": float(t % 5)}, 1e9 + 2.0**-9 * (t % 5 if t < 20 else 2)) for t in range(120)]
 
 
 def far_labels(loss):
@@ -356,7 +382,10 @@ CASES = {
     "nearly full columns": Case(nearly_full),
     "names in the row": Case(names_in_the_row),
     "holes in the list": Case(holes),
+    "a column exactly half full": Case(lambda loss: half_full("a b a c d b b b")),
+    "four columns exactly half full": Case(lambda loss: half_full("abcd efgh abij efgh abcd ijkl efgh efgh")),
     "columns that stop being dense": Case(fading),
+    "columns that part": Case(parting),
     "capped words": Case(capped_words),
     "capped columns": Case(capped_columns),
     "rows of all lengths": Case(lengths),
@@ -373,6 +402,7 @@ CASES = {
     "tasks that differ": Case(tasks_differ, ("square",)),
     "labels that differ by rounding": Case(rounding, ("square",)),
     "labels that differ by little": Case(just_a_frame, ("square",)),
+    "labels that stop varying": Case(settled_labels, ("square",)),
     "labels far outside": Case(far_labels, ("square",)),
     "one class": Case(one_class),
     "one large outlier": Case(lambda loss: outlier(loss, 1e70, 1600)),

@@ -142,3 +142,13 @@ def test_cases_reach_what_they_are_for():
     assert largest("one_sided, seed 0", "logistic")[1] > 14
     assert max(largest("one large outlier", "square")[0]) > 1e50
     assert largest("jumping, seed 1", "square")[2] < 0.9
+    model = Auto("square")
+    for k, row, y in case_of("labels that stop varying", "square"):
+        model.learn(row, y, k)
+    assert not model.frame(0).ready
+    assert max(map(abs, model.view({}, 0).e)) > 0.01
+    model, most = Auto("square", second_order=True), 0.0
+    for k, row, y in case_of("columns that part", "square"):
+        most = max(most, abs(model.view(model.row(row), k).e[-1]))
+        model.learn(row, y, k)
+    assert most > 9
