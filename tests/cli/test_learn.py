@@ -67,8 +67,8 @@ def test_csv_with_columns_of_other_names(weft_command, tmp_path):
     weft_command("learn", path, "--model", "m.weft", *options)
     assert weft.load("m.weft").tasks == ["ann", "bob"]
     path.write_text("user,spam,a\nann,2,2\n")
-    told = weft_command("learn", path, "--model", "n", *options, code=2).stderr
-    assert 'line 2, field "spam": 2 is not a label' in told
+    result = weft_command("learn", path, "--model", "n", *options, code=2)
+    assert 'line 2, field "spam": 2 is not a label' in result.stderr
 
 
 @pytest.mark.parametrize("bad", ['{"task": "ann", "x": {"a": "?"}, "y": 1}', '{"task": "ann", "x": {"a": 1}, "y": 0}'])

@@ -1,4 +1,4 @@
-"""Time limits and learners that are left out: who has figures, who has none, and what is said about it."""
+"""Time limits and learners that are left out: which have figures, which have none, and the reasons given."""
 
 import io
 import json

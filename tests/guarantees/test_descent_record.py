@@ -1,4 +1,4 @@
-"""Runs of the learners as records: the same as written out by hand, and obeyed by every bound that speaks of them."""
+"""Runs of the learners as records: equal to records written by hand, and every bound about them holds."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_refusals():
         record_descent(weft.Model("pa"), stream)
     with pytest.raises(ValueError, match="not declared; give all names in tasks="):
         record_descent(weft.Model("mt-ogd"), stream)
-    with pytest.raises(ValueError, match="give features="):
+    with pytest.raises(ValueError, match="names in features="):
         record_descent(weft.Model("mt-eg", tasks=N), stream)
     model = weft.Model("mt-ogd", tasks=N)
     record_descent(model, stream)

@@ -143,7 +143,7 @@ def test_units_of_labels_do_not_matter(kind):
 
 
 def test_tasks_that_turn_around_keep_their_own_models():
-    """The labels of ten alleles of fifty are exchanged: they lose little by it, and the others less."""
+    """The labels of ten alleles of fifty are exchanged: their loss increases little, and that of the others less."""
     stream = events_of("mhc1")
     turned = np.isin(stream.task_codes, [stream.task_names.index(k) for k in range(10)])
     scores = [

@@ -1,4 +1,4 @@
-"""Fetching a set: whole and right, or not at all."""
+"""Fetching a data set: complete and correct, or not at all."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every malformed line is named by file, line, field, value and remedy; skip mode goes on and lists it."""
+"""Every malformed line is named by file, line, field, value and remedy; skip mode continues and lists it."""
 
 import gzip
 

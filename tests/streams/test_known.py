@@ -1,4 +1,4 @@
-"""Public sets by name: found, checked, refused by a sentence when something is wrong."""
+"""Public data sets by name: found, verified, refused with a reason when something is wrong."""
 
 import dataclasses
 import io
@@ -18,7 +18,7 @@ from weft.streams.known_sets import SETS
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """A small set that is known, in the folder WEFT_DATA."""
+    """A small known data set in the folder WEFT_DATA."""
     content, described = made("dense")
     monkeypatch.setitem(SETS, "tiny", described)
     monkeypatch.setenv("WEFT_DATA", str(tmp_path / "data"))
