@@ -125,13 +125,13 @@ def test_what_is_refused():
         ({"sigma": 0.5}, "give D as well"),
         ({"sigma": -1.0, "D": 1.0}, "sigma must be at least 0"),
         ({"D": 0.0}, "D must be finite and above 0"),
-        ({"D": 1.0, "domain": "simplex"}, "on the simplex there is none"),
+        ({"D": 1.0, "domain": "simplex"}, "the simplex has no D"),
         ({"domain": "sphere"}, "domain is one of space, simplex"),
         ({"loss": "cubic"}, "loss is one of"),
         ({"loss": "hinge"}, "-1 and \\+1"),
         ({"loss": "linear"}, "no best comparator here"),
         ({"N": 2}, "N = 2 tasks have 0 to 1"),
-        ({"y": y[:3]}, "they must be as many"),
+        ({"y": y[:3]}, "the numbers must be equal"),
         ({"X": np.where(X.max() == X, np.inf, X)}, "not finite"),
     ):
         arguments = {"X": X, "y": y, "task": task, "N": 3, "loss": "square", **change}

@@ -413,7 +413,7 @@ def test_the_premises_of_proposition2():
         ({"b": math.inf}, "b = inf is about equal tasks"),
         ({"sigma": 1.0}, "needs eta = "),
         ({"sigma": -1.0}, "needs sigma >= 0"),
-        ({"D": 0.0}, "needs D > 0"),
+        ({"D": 0.0}, "needs a finite D > 0"),
     ):
         with pytest.raises(ValueError, match=text):
             proposition2(run, flat, **{**good, **change})
