@@ -4,6 +4,7 @@ Other types are refused when they first appear: a name must survive a model file
 the same name.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
@@ -29,6 +30,15 @@ def plain(name: Any, what: str) -> Name:
     raise ValueError(
         f"{what} {name!r} is a {type(name).__name__}; use a string, an integer or a tuple of those as a name"
     )
+
+
+def show_name(name: Name) -> str:
+    """A name as people write it; tuples as JSON lists.
+
+    >>> show_name("ann"), show_name(7), show_name(("team", 1))
+    ('ann', '7', '["team", 1]')
+    """
+    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False)
 
 
 def declared(names: Any, what: str) -> list[Name]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from weft.cli.colour_scale import GREY, Scale, scale_of
 from weft.cli.heat_map import figure
-from weft.cli.relations import Relations, arranged
+from weft.inspection.relations import Relations, arranged
 
 if TYPE_CHECKING:
     from rich.console import Console

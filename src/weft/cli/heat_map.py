@@ -10,8 +10,8 @@ from html import escape
 import numpy as np
 
 from weft.cli.colour_scale import GREY, Scale, scale_of
-from weft.cli.options import show_name
-from weft.cli.relations import Relations, arranged
+from weft.inspection.relations import Relations, arranged
+from weft.names import show_name
 
 MOST_DRAWN = 200
 """So many tasks are drawn one by one, more as that many clusters."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def borrowed(model: "Model") -> list[dict[str, Any]] | None:
     """Per task, the largest first: the weights of its mixture, the losses so far, and by how much the bound holds."""
-    if not hasattr(model.learner, "borrowing"):
+    if "borrowing" not in model.views:
         return None
     rows = [{"task": task, **found._asdict()} for task, found in model.borrowing().items()]
     return sorted(rows, key=lambda row: -row["events"])
@@ -43,7 +43,7 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
         words = [f"all {count(len(rows))} tasks", "", "", "", *means, _gain(totals), number(least, 2)]
         table.add_row(*words, style="bold")
     screen.print(table)
-    kind = "nats" if model.learner.target == "binary" else "half squares of its labels' spread"
+    kind = "nats" if model.target == "binary" else "half squares of its labels' spread"
     screen.print(
         "loss: of auto, of a model of the task alone, and of one model for all. gain: how much less auto loses than "
         f"the model alone. certain: so many {kind} the task's total loss lies below a bound that holds on any data, "

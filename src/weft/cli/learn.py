@@ -104,7 +104,7 @@ def command(
     chunks = read_chunks(
         file,
         format_,
-        target=model.learner.target,
+        target=model.target,
         chunk=min(CHUNK, every or CHUNK),
         on_error=on_error,
         start=start.position if start else None,
@@ -148,7 +148,7 @@ def _report(
         screen.print("To learn it a second time, add --restart.", soft_wrap=True)
         return
     tally = file.model.tally
-    screen.print(tally_table(tally, all_tasks, title=f"{file.model.learner.name}: predictions before learning"))
+    screen.print(tally_table(tally, all_tasks, title=f"{file.model.name}: predictions before learning"))
     again = f" (after {count(run.before)} learned earlier)" if run.before else ""
     screen.print(
         f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s; "
@@ -165,11 +165,9 @@ def _report(
 
 
 def _as_json(file: "ModelFile", run: "Run", seconds: float) -> dict[str, Any]:
-    from weft.learners.catalogue import to_json
-
     return {
         "model": str(file.path),
-        "learner": to_json(file.model.learner),
+        "learner": {"name": file.model.name, "parameters": file.model.parameters},
         "events": run.events,
         "events_before": run.before,
         "interrupted": run.interrupted,

@@ -112,7 +112,7 @@ def parse_tasks(text: str | None) -> Any:
 
 
 def find_task(model: Any, text: str) -> Any:
-    """The task of a model that a user means: its name as text, as a whole number, or as a JSON list."""
+    """The task of a model that a user means: its name as text, as an integer, or as a JSON list."""
     value = parse_value(text)
     known = model.vocabulary.tasks
     for name in (text, value, _tuple(value)):
@@ -130,8 +130,10 @@ def _tuple(value: Any) -> Any:
 
 
 def show_name(name: Any) -> str:
-    """A name as people write it; tuples as JSON lists."""
-    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False)
+    """A name as people write it; imported late, because a help text should not wait for NumPy."""
+    from weft.names import show_name
+
+    return show_name(name)
 
 
 def show_value(value: Any) -> str:

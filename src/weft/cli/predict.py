@@ -49,7 +49,7 @@ def command(
     from weft.streams import read_chunks
 
     model = load(model_path)
-    target = model.learner.target
+    target = model.target
     chunks = read_chunks(
         file,
         format_,

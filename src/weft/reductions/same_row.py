@@ -35,8 +35,8 @@ def build_model(
         letters = {field.name for field in fields(LEARNERS[learner])}
         parameters = {letter: value for letter, value in defaults.items() if letter in letters} | dict(parameters)
     model = Model(learner, tasks=tasks, **parameters)
-    if model.learner.target != target:
-        raise ValueError(f"{model.learner.name} with these parameters is not {_KINDS[target]}, which is needed here")
+    if model.target != target:
+        raise ValueError(f"{model.name} with these parameters is not {_KINDS[target]}, which is needed here")
     return model
 
 

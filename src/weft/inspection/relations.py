@@ -7,19 +7,16 @@ turns a covariance into a correlation). What is drawn are the relations as they 
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from weft.cli.options import show_name
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.names import Name
-
-if TYPE_CHECKING:
-    from weft.model import Model
+from weft.learner import Distances
+from weft.names import Name, show_name
 
 LARGEST_MATRIX = 20_000_000
 """Matrices beyond so many entries are not made just to be looked at."""
@@ -29,6 +26,20 @@ FENCE = 1.5
 """A task stands apart if it is so many interquartile ranges above the third quartile (Tukey's fence)."""
 LEAST_FENCED = 4
 """Among fewer tasks nobody can be told to stand apart."""
+
+
+class Related(Protocol):
+    """What is asked of a model here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tasks(self) -> list[Name]: ...
+    @property
+    def views(self) -> frozenset[str]: ...
+    def relations(self) -> Any: ...
+    def outliers(self) -> Floats: ...
+    def distances(self) -> Distances: ...
 
 
 class Relations(NamedTuple):
@@ -80,9 +91,9 @@ class Relations(NamedTuple):
         return [False] * len(self.members) if self.apart is None else [bool(x > self.fence) for x in self.apart]
 
 
-def read_relations(model: "Model") -> Relations:
+def read_relations(model: Related) -> Relations:
     """In the order of `model.tasks`; ValueError with the reason if there is nothing to draw."""
-    n, name = len(model.tasks), model.learner.name
+    n, name = len(model.tasks), model.name
     if n < 2:
         raise ValueError(f"there are no relations to draw: the model knows {'one task' if n else 'no tasks yet'}")
     if n * n > LARGEST_MATRIX:
@@ -94,20 +105,19 @@ def read_relations(model: "Model") -> Relations:
         if not np.any(values[~np.eye(n, dtype=bool)]):
             raise ValueError(f"with {name} an event moves its own task's weights only")
     except ValueError as error:
-        if not hasattr(model.learner, "outliers"):
+        if "outliers" not in model.views:
             raise ValueError(f"there are no relations to draw: {error}") from None
         note, values = str(error), np.zeros((0, 0))
     fence = math.inf if apart is None else fence_of(apart)
     return Relations(name, [[task] for task in model.tasks], values, apart, measure, fence, note)
 
 
-def _apart(model: "Model") -> tuple[Floats | None, str]:
+def _apart(model: Related) -> tuple[Floats | None, str]:
     """Who goes its own way: by the lengths of personal parts, or by the distances from neighbours."""
-    learner: Any = model.learner
-    if hasattr(learner, "outliers"):
+    if "outliers" in model.views:
         return np.asarray(model.outliers(), np.float64), "length of the personal part"
-    if hasattr(learner, "distances"):
-        return learner.distances(model.state, len(model.tasks), len(model.features)).apart, "distance from neighbours"
+    if "distances" in model.views:
+        return model.distances().apart, "distance from neighbours"
     return None, ""
 
 
