@@ -179,6 +179,7 @@ def test_the_readme_begins_with_the_two_commands():
 def test_python(page, tmp_path, monkeypatch):
     """The Python of a page runs from top to bottom, and prints what the following block of text shows."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("weft.learners.catalogue._REGISTERED", {})
     space, printed, compared, options = {"__name__": "page"}, "", 0, np.get_printoptions()
     for kind, text in blocks(page):
         if kind == "python":

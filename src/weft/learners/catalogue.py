@@ -1,13 +1,14 @@
-"""The catalogue: every learner by its name, from a name and letters, to and from JSON."""
+"""The catalogue: every learner by its name, from a name and parameters, to and from JSON."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from weft.learner import Learner
+from weft.learner import PARTS, Hooks, Kernels, Learner, Traits, missing_parts
 from weft.learners.parameters import Parameter, parameters_of
 
 PLACES = {
@@ -47,25 +48,33 @@ PLACES = {
     "adaptive": "adaptive.learners.Adaptive",
     "auto": "adaptive.learners.Auto",
 }
-"""Where every learner lies, as module and class."""
+"""Where every learner of the package lies, as module and class."""
+
+_REGISTERED: dict[str, type] = {}
+"""Learners that are defined elsewhere."""
+
+Kind = TypeVar("Kind", bound=type)
 
 
 class _Shelf(Mapping[str, type]):
     """The learners by their names; one that nobody asks for is not imported, which saves half a second."""
 
     def __getitem__(self, name: str) -> type:
+        if name in _REGISTERED:
+            return _REGISTERED[name]
         module, class_name = PLACES[name].rsplit(".", 1)
         found: type = getattr(import_module(f"weft.learners.{module}"), class_name)
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        yield from PLACES
+        yield from _REGISTERED
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(PLACES) + len(_REGISTERED)
 
     def __contains__(self, name: object) -> bool:
-        return name in PLACES
+        return name in PLACES or name in _REGISTERED
 
 
 LEARNERS = _Shelf()
@@ -112,6 +121,48 @@ def catalogue() -> list[Entry]:
     ]
 
 
+def register(kind: Kind) -> Kind:
+    """Make a learner that is defined elsewhere known by its `name`: to `weft.Model`, to model files, to the catalogue.
+
+    `kind` is a frozen dataclass with all that `weft.learner.Learner` asks for; its fields are made with
+    `weft.learners.parameters.parameter`. Returns the class, so that this is a decorator as well. A newer version of a
+    class, from the same module, takes the place of the older one.
+    """
+    if not isinstance(kind, type):
+        raise ValueError(f"{kind!r} is not a class; register the class of a learner")
+    lacking = missing_parts(kind)
+    if lacking:
+        raise ValueError(
+            f"{kind.__name__} lacks {', '.join(lacking)}; a learner has {', '.join(PARTS)} (see weft.learner.Learner)"
+        )
+    if not is_dataclass(kind) or not cast(Any, kind).__dataclass_params__.frozen:
+        raise ValueError(f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it")
+    for field in fields(kind):
+        if "allowed" not in field.metadata:
+            raise ValueError(
+                f"{kind.__name__}: the field {field.name} has no meaning and no range; make it with "
+                "weft.learners.parameters.parameter(default, doc, allowed)"
+            )
+    _expect_free_name(kind)
+    learner = kind()
+    for part, expected in (("traits", Traits), ("hooks", Hooks), ("kernels", Kernels)):
+        if not isinstance(getattr(learner, part), expected):
+            raise ValueError(f"{kind.__name__}: {part} is not a weft.learner.{expected.__name__}")
+    _REGISTERED[cast(Any, kind).name] = kind
+    return kind
+
+
+def _expect_free_name(kind: Any) -> None:
+    name = kind.name
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.+-]+", name):
+        raise ValueError(f"{kind.__name__}: the name {name!r} must be letters, digits, and any of - + . _")
+    held = _REGISTERED.get(name)
+    if held is not None and (held.__module__, held.__qualname__) == (kind.__module__, kind.__qualname__):
+        return
+    if name in LEARNERS or any(name in names.split(", ") for names in SPECIAL_CASES):
+        raise ValueError(f"the name {name!r} is taken already; give {kind.__name__} another one")
+
+
 def known_as(name: str) -> list[str]:
     """
     >>> known_as("implicit")
@@ -121,17 +172,17 @@ def known_as(name: str) -> list[str]:
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Learner:
-    """The learner of that name; a wrong name or letter is refused with what is allowed."""
+    """The learner of that name; a wrong name or parameter is refused with what is allowed."""
     if not isinstance(name, str) or name not in LEARNERS:
         raise ValueError(
             f"unknown learner {name!r}{_did_you_mean(name, LEARNERS)}; choose one of {', '.join(LEARNERS)}"
         )
     cls = LEARNERS[name]
-    letters = {field.name: None for field in fields(cls)}
-    for letter in parameters:
-        if letter not in letters:
-            hint = _did_you_mean(letter, letters)
-            raise ValueError(f"{name} has no parameter {letter!r}{hint}; it takes {', '.join(letters) or 'none'}")
+    known = {field.name: None for field in fields(cls)}
+    for parameter in parameters:
+        if parameter not in known:
+            hint = _did_you_mean(parameter, known)
+            raise ValueError(f"{name} has no parameter {parameter!r}{hint}; it takes {', '.join(known) or 'none'}")
     return cast(Learner, cls(**parameters))
 
 
@@ -170,4 +221,9 @@ def from_json(data: Any) -> Learner:
     """The learner that `to_json` described."""
     if not isinstance(data, dict) or not isinstance(data.get("parameters"), dict):
         raise ValueError("the learner's name and parameters are missing")
-    return build(data.get("name", ""), data["parameters"])
+    name = data.get("name", "")
+    if not isinstance(name, str) or name not in LEARNERS:
+        raise ValueError(
+            f"the learner {name!r} is not known; if it is defined outside of weft, register it with weft.register first"
+        )
+    return build(name, data["parameters"])
