@@ -11,13 +11,14 @@ from weft.compiled.arrays import Floats
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain, weights_of
 from weft.inspection.support import SupportRow, support, usage
+from weft.labels import one_label
 from weft.learner import Borrowed, Distances, Learner, Target, Traits, Usage, missing_parts
 from weft.learners.catalogue import build, parameters_as_json
 from weft.maths.losses import LOGISTIC
 from weft.names import Name, Names, declared, plain
 from weft.storage import state as states
 from weft.storage.batch import FINE, NO_ROOM, Batch
-from weft.storage.rows import REMEDY, as_table, scalar_label
+from weft.storage.rows import REMEDY, as_table
 from weft.storage.single import UNKNOWN, Single
 from weft.store.codec import FileError
 from weft.store.files import read_file, write_atomic
@@ -232,10 +233,10 @@ class Model:
 
     def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
         """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
+        label = self._labels.get(y) if type(y) is int or type(y) is float else None
+        if label is None:
+            label = one_label(y, self.learner.target)
         if type(x) is dict:
-            label = self._labels.get(y) if type(y) is int or type(y) is float else None
-            if label is None:
-                label = self._label(y)
             slot = self._slots.get(task, -1) if type(task) is str else self._task_slot(task)
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
@@ -253,8 +254,8 @@ class Model:
                 return score
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
-        labels = None if y is None else [scalar_label(y)]
-        return float(self.learn(Stream(as_table(x), labels, [task]))[0])
+        stream = Stream.of_checked(as_table(x), np.array([label]), [task], None, self.learner.target)
+        return float(self.learn(stream)[0])
 
     def predict_one(self, x: Any, task: Name) -> float:
         """The score of one event, without learning. `x` as in `learn_one`."""
@@ -284,16 +285,6 @@ class Model:
         elif type(task) not in _SIMPLE:
             return -1
         return self.vocabulary.tasks.slots.get(task, -1)
-
-    def _label(self, y: Any) -> float:
-        """A single event's label as the learner takes it."""
-        target = self.learner.target
-        if target == "point" and y is None:
-            return 0.0
-        label = scalar_label(y)
-        if target == "binary" and abs(label) != 1.0:
-            raise ValueError(f'label {y!r}; classification takes -1 and +1, numbers need loss="square" or the like')
-        return 0.0 if target == "point" else label
 
     # --- what it is ---
 

@@ -56,6 +56,8 @@ class Chunk:
     position: Position
     share: float | None
     target: Target
+    is_checked: bool = True
+    """Are all labels there, and such as the target takes?"""
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -64,7 +66,9 @@ class Chunk:
     def stream(self) -> Stream:
         """The events as a stream for a model."""
         y = None if self.target == "point" else self.labels
-        return Stream(self.X, y, self.tasks, self.rounds)
+        if not self.is_checked:
+            return Stream(self.X, y, self.tasks, self.rounds)
+        return Stream.of_checked(self.X, y, self.tasks, self.rounds, self.target)
 
 
 class Parser(Protocol):
@@ -212,6 +216,7 @@ class _Reader:
             self.source.position,
             self.source.share,
             self.rules.target,
+            self.rules.labels,
         )
 
     def _refuse_empty(self, faults: list[Fault]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats
+from weft.labels import wrong_labels
 from weft.learner import Target
 from weft.names import Name
 from weft.storage.batch import LARGEST
@@ -115,17 +116,8 @@ def check_values(block: Block) -> list[Fault]:
 
 def check_labels(block: Block, rules: Rules) -> list[Fault]:
     """Faults of labels that a learner with this target does not take."""
-    if rules.target == "point":
-        return []
-    y, missing = block.labels, np.isnan(block.labels)
-    if rules.target == "binary":
-        bad = ~((y == 1.0) | (y == -1.0) | missing)
-        if block.rounds is not None:
-            bad &= y != 0.0  # in a round, 0 marks a task that is dormant
-    else:
-        bad = np.isinf(y)
-    if rules.labels and block.rounds is None:
-        bad |= missing
+    y = block.labels
+    bad = wrong_labels(y, rules.target, dormant=block.rounds is not None, missing=not rules.labels)
     return [Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules)) for i in np.flatnonzero(bad).tolist()]
 
 
