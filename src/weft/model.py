@@ -213,7 +213,7 @@ class Model:
         """The probability of the label +1, one per row; for learners with the logistic loss."""
         if self.learner.target != "binary" or self.learner.tally_loss[0] != LOGISTIC:
             raise ValueError(
-                f"{self.learner.name} with these parameters has scores that are no log-odds; probabilities need a "
+                f"{self.learner.name} with these parameters has scores that are not log-odds; probabilities need a "
                 'learner with loss="logistic", such as auto'
             )
         proba: Floats = 1.0 / (1.0 + np.exp(-self.score(X, task)))
@@ -273,14 +273,14 @@ class Model:
         return float(self.score(as_table(x), [task])[0])
 
     def _make_single(self) -> Single:
-        # Room for every feature there is, and as many to come; rows beyond the limit go the long way.
+        # Room for every feature there is, and as many to come; longer rows fall back to the batch path.
         room = min(2 * len(self.vocabulary.features), _SINGLE_ROOM)
         self._single = Single(self.learner, self.state, self.vocabulary.features, len(self.traits.trace), room)
         return self._single
 
     def _task_slot(self, task: Any) -> int:
-        """A known task's slot, or -1: new tasks, and names that are none, go the long way."""
-        if type(task) is tuple:  # ("a", True) equals ("a", 1), but is no name
+        """A known task's slot, or -1: new tasks, and what is not a name, fall back to the batch path."""
+        if type(task) is tuple:  # ("a", True) equals ("a", 1), but is not a name
             task = plain(task, "task")
         elif type(task) not in _SIMPLE:
             return -1

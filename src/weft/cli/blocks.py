@@ -111,4 +111,4 @@ def _legend(drawn: Relations, scale: Scale, in_colour: bool) -> Text:
 
 
 def _printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in name)

@@ -153,8 +153,8 @@ def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | Non
 def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) -> None:
     screen = console()
     learner = facts["learner"]
-    given = {letter: value for letter, value in learner["parameters"].items() if value is not None}
-    settings = ", ".join(f"{letter}={show_value(value)}" for letter, value in given.items())
+    given = {name: value for name, value in learner["parameters"].items() if value is not None}
+    settings = ", ".join(f"{name}={show_value(value)}" for name, value in given.items())
     counts = facts["counts"]
     table = new_table("", "")
     table.show_header = False

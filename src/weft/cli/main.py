@@ -47,7 +47,7 @@ class Commands(click.Group):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = _remark
+                warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
@@ -61,7 +61,7 @@ class Commands(click.Group):
             raise Failure(str(error)) from None
 
 
-def _remark(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(f"weft: note: {message}", err=True)
 
 

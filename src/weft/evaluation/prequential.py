@@ -83,12 +83,12 @@ def _entry(given: Any, label: str | None) -> Entry:
         given = (given, {})
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
         name, parameters = given
-        letters = {letter: value for letter, value in parameters.items() if letter != "tasks"}
+        shown = {parameter: value for parameter, value in parameters.items() if parameter != "tasks"}
         try:
             learner = Model(name, **parameters).learner
         except ValueError as error:
             raise named(label or str(name), error) from error
-        return Entry(label or _called(name, letters), learner, parameters.get("tasks"))
+        return Entry(label or _called(name, shown), learner, parameters.get("tasks"))
     if isinstance(given, type) or missing_parts(type(given)):
         raise ValueError(f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)")
     changed = {
@@ -100,7 +100,7 @@ def _entry(given: Any, label: str | None) -> Entry:
 
 
 def _called(name: str, parameters: Mapping[str, Any]) -> str:
-    return " ".join([name, *(f"{letter}={value}" for letter, value in parameters.items())])
+    return " ".join([name, *(f"{parameter}={value}" for parameter, value in parameters.items())])
 
 
 def named(label: str, error: ValueError) -> ValueError:
@@ -197,7 +197,7 @@ def run(setting: Setting, entry: Entry, seed: int | None, clock: Clock) -> Run |
     sums = tally.live[slots, MISTAKES if is_binary else ABSOLUTE]
     has_events = setting.events > 0
     macro = float(np.mean(sums[has_events] / setting.events[has_events]))
-    metrics = {letter: value for letter, value in tally.total.items() if letter in ("error", "loss", "f1", "rmse")}
+    metrics = {metric: value for metric, value in tally.total.items() if metric in ("error", "loss", "f1", "rmse")}
     metrics |= {"macro_error": macro, "seconds": seconds}
     y = stream.labels(setting.target)
     is_labelled = ~np.isnan(y)
