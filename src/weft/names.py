@@ -15,6 +15,8 @@ from weft.compiled.arrays import Ints
 
 Name = str | int | tuple[Any, ...]
 
+_SIMPLE = frozenset((str, int))
+
 MOST_NAMES = 1 << 32
 """Largest number of features: a slot must fit its half of a (task, feature) key."""
 
@@ -92,6 +94,14 @@ class Names:
         if slot is not None:
             return slot
         return name if type(name) is int and 0 <= name < self.columns else -1
+
+    def find_plain(self, name: Any) -> int:
+        """The slot of what may be a name, or -1: `("a", True)` equals `("a", 1)`, but is not a name."""
+        if type(name) is tuple:
+            name = plain(name, "task")
+        elif type(name) not in _SIMPLE:
+            return -1
+        return self.slots.get(name, -1)
 
     def extend(self, names: Iterable[Name]) -> None:
         """Add names that are not there yet."""

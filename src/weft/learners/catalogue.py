@@ -186,6 +186,17 @@ def build(name: str, parameters: Mapping[str, Any]) -> Learner:
     return cast(Learner, cls(**parameters))
 
 
+def as_learner(learner: Any, parameters: Mapping[str, Any]) -> Learner:
+    """The learner that is meant by a name with parameters, or by a learner that is already built."""
+    if isinstance(learner, str):
+        return build(learner, parameters)
+    if parameters:
+        raise ValueError("parameters go with a learner's name; this learner is already built")
+    if isinstance(learner, type) or missing_parts(type(learner)):
+        raise ValueError(f"{learner!r} is not a learner; give a name of weft.catalogue(), or a learner that is built")
+    return cast(Learner, learner)
+
+
 def _did_you_mean(word: Any, known: Mapping[str, Any]) -> str:
     close = get_close_matches(str(word), list(known), 1)
     special = next((text for names, text in SPECIAL_CASES.items() if str(word) in names.split(", ")), None)
