@@ -148,7 +148,7 @@ def test_columns_and_names_in_one_model():
     assert model.score([[1.0, 0.0, 1.0]], "ann").tolist() == [5.0]
 
 
-def test_a_row_longer_than_R_is_remarked_once():
+def test_a_row_longer_than_R_is_warned_of_once():
     model = weft.Model("implicit", R=1.0)
     with pytest.warns(UserWarning, match=r"norm 5 exceeds R=1"):
         model.learn_one({"a": 3.0, "b": 4.0}, 1, "ann")

@@ -242,14 +242,14 @@ def test_progress_is_written_before_the_model(tmp_path):
     assert [state["model"] for state in data["states"]] == ["before", "after"]
 
 
-def test_remarks_of_a_learner_are_notes(weft_command, events, monkeypatch):
+def test_warnings_of_a_learner_are_notes(weft_command, events, monkeypatch):
     import warnings
 
     learn = Model.learn
 
-    def remarking(self, stream):
+    def warning(self, stream):
         warnings.warn("rows exceed R", stacklevel=2)
         return learn(self, stream)
 
-    monkeypatch.setattr(Model, "learn", remarking)
+    monkeypatch.setattr(Model, "learn", warning)
     assert weft_command("learn", events, "--model", "m.weft").stderr == "weft: note: rows exceed R\n"

@@ -154,7 +154,7 @@ class Setting:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        parts = (f"{letter}={_brief(value)}" for letter, value in self.parameters.items())
+        parts = (f"{name}={_brief(value)}" for name, value in self.parameters.items())
         return "-".join([self.name, *parts])
 
     @cached_property

@@ -118,7 +118,7 @@ def test_inputs_are_not_changed_and_not_kept(setting, kind):
     X, rounds = events.table(), np.array(events.rounds)
     task = np.array([list(dict.fromkeys(events.tasks)).index(name) for name in events.tasks])
     y = np.array(events.labels)
-    if setting.named:  # whole numbers that the graph names, one row per round
+    if setting.named:  # integers that the graph names, one row per round
         task, rounds = np.array([7, -3, 0])[task % 3], np.arange(len(task))
     if kind == "dense":
         table, parts = X, [X]
