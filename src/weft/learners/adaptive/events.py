@@ -8,7 +8,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined, inlined_only
-from weft.compiled.lanes import WIDTH, four_at, spread
+from weft.compiled.lanes import WIDTH, broadcast, load_four
 from weft.learners.adaptive.experts import EPS
 from weft.learners.adaptive.harmless import heed_likelihoods, heed_squares
 from weft.learners.adaptive.newton import hand_out_seats, newton_step
@@ -87,7 +87,9 @@ def _errors(world: Any, own: bool) -> Errors:
     errors, a = space.errors, state.totals[WEIGHT]
     heavier, eps = math.sqrt(a), a * (EPS + hyper.prior) if own else a * EPS
     by_steps, by_bets, other = heavier * errors[0], errors[1], heavier * errors[2 if own else 3]
-    return Errors(spread(by_steps), spread(by_bets), spread(other), spread(eps), spread(hyper.eta), spread(a))
+    return Errors(
+        broadcast(by_steps), broadcast(by_bets), broadcast(other), broadcast(eps), broadcast(hyper.eta), broadcast(a)
+    )
 
 
 @helper_no_alloc
@@ -106,12 +108,12 @@ def _move_parts(world: Any, i: int, count: int, own: bool) -> None:
     first = coming.task * state.pairs.layout[TASK_STRIDE]
     for n in range(0, whole, WIDTH):
         place = np.uint64(n)
-        moved(parts, starts_at(at, n), four_at(z, place), four_at(bets, place), errors)
+        moved(parts, starts_at(at, n), load_four(z, place), load_four(bets, place), errors)
         ask_some(asked, PART_WIDTH, first, coming, done + n // 2, 2)
     if not own:
         ask_last(asked, PART_WIDTH, first, coming, whole, 2)
     last = np.uint64(whole)
-    moved(rest, starts_in_rest(PART_WIDTH), four_at(z, last), four_at(bets, last), errors)
+    moved(rest, starts_in_rest(PART_WIDTH), load_four(z, last), load_four(bets, last), errors)
 
 
 @inlined_only
@@ -152,11 +154,11 @@ def _move_others(world: Any, count: int) -> None:
     """The own and the pooled expert learn; the last own parts are still in their copies."""
     _, state, _, space = opened(world)
     z, rest, whole = space.z, space.pooled_rest, count // WIDTH * WIDTH
-    last = four_at(z, np.uint64(whole))
+    last = load_four(z, np.uint64(whole))
     for side in range(2):
         errors = _errors(world, side == 0)
         for n in range(0, whole, WIDTH):
-            value = four_at(z, np.uint64(n))
+            value = load_four(z, np.uint64(n))
             if side == 0:
                 weights_moved(state.own, behind(starts_at(space.at_own, n), OTHER), value, errors.other, errors)
             else:

@@ -14,7 +14,7 @@ sums of a h^2, a h, a |h| ...; divided by the present a they are what they shoul
 """
 
 from weft.compiled.jit import inlined_only
-from weft.compiled.lanes import Four, larger, roots, sizes, spread, zeros_as_ones
+from weft.compiled.lanes import Four, absolute, broadcast, maximum, sqrt, zeros_as_ones
 
 EPS = 1e-8
 """Within AdaGrad's root."""
@@ -28,18 +28,18 @@ TH, G, L, R = range(4)
 def descended(w: Four, squares: Four, h: Four, eps: Four, eta: Four) -> tuple[Four, Four]:
     """w -= eta h / sqrt(squares + eps), and the squares with h^2; h and eps are times sqrt(a) and a."""
     squares = squares + h * h
-    return w - eta * h / roots(squares + eps), squares
+    return w - eta * h / sqrt(squares + eps), squares
 
 
 @inlined_only
 def bet(th: Four, g: Four, largest: Four, won: Four, a: Four) -> Four:
     """The weights that coordinates bet; divided before it is multiplied, or a product could underflow."""
     largest = zeros_as_ones(a * largest)  # where L is 0 so is th
-    return th / larger(g + largest, spread(ALPHA) * largest) * ((largest + won) / largest)
+    return th / maximum(g + largest, broadcast(ALPHA) * largest) * ((largest + won) / largest)
 
 
 @inlined_only
 def settled(th: Four, g: Four, largest: Four, won: Four, h: Four, b: Four, a: Four) -> tuple[Four, Four, Four, Four]:
     """th, G, L and R after the bets b were lost or won by the gradients h."""
     heavy = a * h
-    return th - heavy, g + sizes(heavy), larger(sizes(h), largest), larger(won - heavy * b, spread(0.0))
+    return th - heavy, g + absolute(heavy), maximum(absolute(h), largest), maximum(won - heavy * b, broadcast(0.0))

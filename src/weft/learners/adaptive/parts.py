@@ -12,7 +12,15 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import inlined, inlined_only
-from weft.compiled.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
+from weft.compiled.lanes import (
+    WIDTH,
+    Four,
+    load_columns,
+    load_two_columns,
+    store_columns,
+    store_four,
+    store_two_columns,
+)
 from weft.learners.adaptive.experts import TH, G, R, bet, descended, settled
 
 BETTING, GRADIENT, OTHER = 0, 4, 6
@@ -104,17 +112,17 @@ def scored(
     parts: Floats, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
     """Scores of the gradient and the betting expert, with four rows of parts added."""
-    th, g, largest, won = four_columns(parts, *starts)
+    th, g, largest, won = load_columns(parts, *starts)
     b = bet(th, g, largest, won, a)
-    w, _ = two_columns(parts, *behind(starts, GRADIENT))
-    put_four(bets, np.uint64(n), b)
+    w, _ = load_two_columns(parts, *behind(starts, GRADIENT))
+    store_four(bets, np.uint64(n), b)
     return sums[0] + w * z, sums[1] + b * z
 
 
 @inlined_only
 def other_scored(weights: Floats, starts: Starts, z: Four, total: Four) -> Four:
     """Score of the own or the pooled expert, with four pairs or features added."""
-    return total + two_columns(weights, *starts)[0] * z
+    return total + load_two_columns(weights, *starts)[0] * z
 
 
 class Errors(NamedTuple):
@@ -132,15 +140,15 @@ class Errors(NamedTuple):
 def moved(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
     """The gradient and the betting expert learn, in four rows of parts."""
     weights_moved(parts, behind(starts, GRADIENT), z, errors.by_steps, errors)
-    th, g, largest, won = four_columns(parts, *starts)
-    put_columns(parts, *starts, settled(th, g, largest, won, errors.by_bets * z, b, errors.a))
+    th, g, largest, won = load_columns(parts, *starts)
+    store_columns(parts, *starts, settled(th, g, largest, won, errors.by_bets * z, b, errors.a))
 
 
 @inlined_only
 def weights_moved(weights: Floats, starts: Starts, z: Four, error: Four, errors: Errors) -> None:
     """An expert that takes gradient steps learns, from four pairs or features."""
-    w, squares = two_columns(weights, *starts)
-    put_two_columns(weights, *starts, descended(w, squares, error * z, errors.eps, errors.eta))
+    w, squares = load_two_columns(weights, *starts)
+    store_two_columns(weights, *starts, descended(w, squares, error * z, errors.eps, errors.eta))
 
 
 @inlined

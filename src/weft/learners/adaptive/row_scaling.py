@@ -22,17 +22,17 @@ from weft.compiled.jit import helper_no_alloc, inlined, inlined_only
 from weft.compiled.lanes import (
     WIDTH,
     Four,
-    added_up,
-    any_reaches,
-    four_at,
-    larger,
-    put_four,
-    put_two_columns,
-    roots,
-    signed,
-    smaller,
-    spread,
-    two_columns,
+    any_at_least,
+    broadcast,
+    copysign,
+    horizontal_sum,
+    load_four,
+    load_two_columns,
+    maximum,
+    minimum,
+    sqrt,
+    store_four,
+    store_two_columns,
     zeros_as_ones,
 )
 from weft.learners.adaptive.parts import PART_WIDTH, behind, starts_of
@@ -83,12 +83,12 @@ def scale_row(
     nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. If
     a dense feature needs the sums, and they are not up to date (`summed`), returns -1.
     """
-    rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
+    rows, q, members, count = totals[EVENTS] + 1.0, broadcast(0.0), 0, 0
     least = least_density(totals, end - begin) * rows
     first = begin
     while first + WIDTH <= end and indices[first + WIDTH - 1] < len(features):
         seen, s2 = _seen_before(features, indices, first)
-        if any_reaches(seen, spread(least)):
+        if any_at_least(seen, broadcast(least)):
             break
         q += _scaled(seen, s2, indices, values, first, found, z, count)
         count += WIDTH
@@ -96,7 +96,7 @@ def scale_row(
     for e in range(first, end, WIDTH):
         if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
             seen, s2 = _seen_before(features, indices, e)
-            if not any_reaches(seen, spread(least)):  # none is dense
+            if not any_at_least(seen, broadcast(least)):  # none is dense
                 q += _scaled(seen, s2, indices, values, e, found, z, count)
                 count += WIDTH
                 continue
@@ -120,7 +120,7 @@ def scale_row(
                 part[n] = min(math.sqrt(x * x / square * seen), ZMAX * ZMAX)
                 found[count], z[count] = f, math.copysign(math.sqrt(part[n]), x)
                 count += 1
-        q += four_at(part, np.uint64(0))
+        q += load_four(part, np.uint64(0))
     if n_dense > 0 and not summed:
         return -1
     for at in range(n_dense):
@@ -133,7 +133,7 @@ def scale_row(
         if variance > CONSTANT * features[f, S2] / rows:
             found[count], z[count] = f, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
             count += 1
-    length = added_up(q) + members
+    length = horizontal_sum(q) + members
     if length > 0.0:
         factor = 1.0 / math.sqrt(length)
         for n in range(count):
@@ -144,19 +144,19 @@ def scale_row(
 @inlined_only
 def _seen_before(features: Floats, indices: Ints, e: int) -> tuple[Four, Four]:
     """How often four features occur with this row, and their sums of squares before it."""
-    seen, s2 = two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
-    return seen + spread(1.0), s2
+    seen, s2 = load_two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
+    return seen + broadcast(1.0), s2
 
 
 @inlined_only
 def _scaled(seen: Four, s2: Four, indices: Ints, values: Floats, e: int, found: Ints, z: Floats, count: int) -> Four:
     """Scale four features that are not dense; returns their squares."""
     four, at = np.uint64(e), np.uint64(count)
-    x = four_at(values, four)
+    x = load_four(values, four)
     squares = x * x
-    sizes = smaller(roots(squares / (s2 + squares) * seen), spread(ZMAX * ZMAX))
-    put_four(z, at, signed(roots(sizes), x))
-    put_four(found, at, four_at(indices, four))
+    sizes = minimum(sqrt(squares / (s2 + squares) * seen), broadcast(ZMAX * ZMAX))
+    store_four(z, at, copysign(sqrt(sizes), x))
+    store_four(found, at, load_four(indices, four))
     return sizes
 
 
@@ -204,14 +204,14 @@ def count_row(
     totals[EVENTS] += 1.0
     totals[NONZEROS] += end - begin
     whole = begin + (end - begin) // WIDTH * WIDTH
-    firsts, most, one = spread(0.0), spread(0.0), spread(1.0)
+    firsts, most, one = broadcast(0.0), broadcast(0.0), broadcast(1.0)
     for e in range(begin, whole, WIDTH):
-        starts, x = behind(starts_of(indices, e, PART_WIDTH), CNT), four_at(values, np.uint64(e))
-        seen, s2 = two_columns(features, *starts)
-        put_two_columns(features, *starts, (seen + one, s2 + x * x))
+        starts, x = behind(starts_of(indices, e, PART_WIDTH), CNT), load_four(values, np.uint64(e))
+        seen, s2 = load_two_columns(features, *starts)
+        store_two_columns(features, *starts, (seen + one, s2 + x * x))
         firsts += zeros_as_ones(seen) - seen
-        most = larger(seen, most)
-    first, any_dense = added_up(firsts), any_reaches(most + one, spread(least))
+        most = maximum(seen, most)
+    first, any_dense = horizontal_sum(firsts), any_at_least(most + one, broadcast(least))
     for e in range(whole, end):
         j, x = np.uint64(indices[e]), values[e]
         seen = features[j, CNT]

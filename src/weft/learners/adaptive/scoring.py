@@ -8,7 +8,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import opened
 from weft.compiled.jit import helper, helper_no_alloc, inlined_only
-from weft.compiled.lanes import WIDTH, Four, added_up, four_at, spread
+from weft.compiled.lanes import WIDTH, Four, broadcast, horizontal_sum, load_four
 from weft.learners.adaptive.harmless import mixture
 from weft.learners.adaptive.newton import seat_row, seated_score
 from weft.learners.adaptive.parts import (
@@ -155,7 +155,7 @@ def _scored_rows(
 ) -> tuple[Four, Four]:
     """Scores with parts of whole vectors added; every turn asks memory for two features of the next example."""
     for n in range(0, whole, WIDTH):
-        sums = scored(parts, starts_at(at, n), four_at(z, np.uint64(n)), a, bets, n, sums)
+        sums = scored(parts, starts_at(at, n), load_four(z, np.uint64(n)), a, bets, n, sums)
         ask_some(features, PART_WIDTH, 0, coming, n // 2, 2)
     return sums
 
@@ -168,11 +168,11 @@ def _score(world: Any, i: int, count: int) -> None:
     """
     hyper, state, batch, space = opened(world)
     z, e, at_shared, at_own = space.z, space.e, space.at_shared, space.at_own
-    k, whole, a, none = batch.task[i], count // WIDTH * WIDTH, spread(state.totals[WEIGHT]), spread(0.0)
+    k, whole, a, none = batch.task[i], count // WIDTH * WIDTH, broadcast(state.totals[WEIGHT]), broadcast(0.0)
     z[count] = 1.0
     for n in range(count + 1, whole + WIDTH):
         z[n] = 0.0
-    last, rest, at_last = four_at(z, np.uint64(whole)), starts_in_rest(PART_WIDTH), count - whole
+    last, rest, at_last = load_four(z, np.uint64(whole)), starts_in_rest(PART_WIDTH), count - whole
     features, own, pooled = state.features, state.own, state.pooled
     row_end = batch.indptr[batch.row[i] + 1]
     if row_end > batch.indptr[batch.row[i]] and batch.indices[row_end - 1] >= len(state.features):
@@ -194,7 +194,7 @@ def _score(world: Any, i: int, count: int) -> None:
     copy_rows(own, at_own, whole, count, own_rest)
     copy_bias(state.own_bias, k, 0, at_last, own_rest)
     sums = scored(own_rest, rest, last, a, own_bets, whole, sums)
-    e[0], e[1], e[2], e[3], e[4] = added_up(sums[0]), added_up(sums[1]), 0.0, 0.0, 0.0
+    e[0], e[1], e[2], e[3], e[4] = horizontal_sum(sums[0]), horizontal_sum(sums[1]), 0.0, 0.0, 0.0
     if hyper.auto:
         _score_others(world, own, pooled, coming, count)
     if not space.learns[0]:
@@ -206,10 +206,10 @@ def _score_others(world: Any, own: Floats, pooled: Floats, coming: Coming, count
     """Scores of the own and the pooled expert."""
     _, state, _, space = opened(world)
     z, at_shared, at_own, rest = space.z, space.at_shared, space.at_own, space.pooled_rest
-    whole, alone, together = count // WIDTH * WIDTH, spread(0.0), spread(0.0)
-    last, others = four_at(z, np.uint64(whole)), behind(starts_in_rest(PART_WIDTH), OTHER)
+    whole, alone, together = count // WIDTH * WIDTH, broadcast(0.0), broadcast(0.0)
+    last, others = load_four(z, np.uint64(whole)), behind(starts_in_rest(PART_WIDTH), OTHER)
     for n in range(0, whole, WIDTH):
-        value = four_at(z, np.uint64(n))
+        value = load_four(z, np.uint64(n))
         alone = other_scored(own, behind(starts_at(at_own, n), OTHER), value, alone)
         together = other_scored(pooled, pooled_starts(at_shared, n), value, together)
         ask_some(state.pooled, POOLED_WIDTH, 0, coming, n, WIDTH)
@@ -218,7 +218,7 @@ def _score_others(world: Any, own: Floats, pooled: Floats, coming: Coming, count
     copy_bias(state.bias, 0, OTHER, count - whole, rest)
     alone = other_scored(space.own_rest, others, last, alone)
     together = other_scored(rest, starts_in_rest(POOLED_WIDTH), last, together)
-    space.e[2], space.e[3] = added_up(alone), added_up(together)
+    space.e[2], space.e[3] = horizontal_sum(alone), horizontal_sum(together)
 
 
 @helper_no_alloc
