@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import inlined, inlined_only
+from weft.compiled.jit import inlined_only
 from weft.compiled.lanes import (
     WIDTH,
     Four,
@@ -87,7 +87,7 @@ def shifted(starts: Starts, columns: int) -> Starts:
 # --- copies ---
 
 
-@inlined
+@inlined_only
 def copy_known(parts: Floats, known: int, starts: Ints, features: Ints, count: int, copies: Floats) -> None:
     """Copy the rows of an event, with zeros for features that are not known yet."""
     for n in range(count):
@@ -95,7 +95,7 @@ def copy_known(parts: Floats, known: int, starts: Ints, features: Ints, count: i
             copies[n, c] = parts[starts[n] // PART_WIDTH, c] if features[n] < known else 0.0
 
 
-@inlined
+@inlined_only
 def copy_to_tail(parts: Floats, starts: Ints, begin: int, end: int, tail: Floats) -> None:
     """Copy the last rows of an event, from its entry `begin` on."""
     for n in range(end - begin):
@@ -103,7 +103,7 @@ def copy_to_tail(parts: Floats, starts: Ints, begin: int, end: int, tail: Floats
             tail[n, c] = parts[starts[begin + n] // PART_WIDTH, c]
 
 
-@inlined
+@inlined_only
 def copy_bias(bias: Floats, row: int, first: int, at: int, tail: Floats) -> None:
     """Copy the bias, from column `first` on, to row `at` of the tail, and fill the rows behind it with zeros."""
     for n in range(at, WIDTH):
@@ -111,7 +111,7 @@ def copy_bias(bias: Floats, row: int, first: int, at: int, tail: Floats) -> None
             tail[n, c] = bias[row, first + c] if n == at else 0.0
 
 
-@inlined
+@inlined_only
 def copy_from_tail(parts: Floats, columns: int, starts: Ints, begin: int, end: int, tail: Floats) -> None:
     """Copy the first columns of an event's last rows back."""
     for n in range(end - begin):
@@ -169,7 +169,7 @@ def update_weights(weights: Floats, starts: Starts, z: Four, error: Four, errors
     store_two_columns(weights, *starts, adagrad_step(w, squares, error * z, errors.eps, errors.eta))
 
 
-@inlined
+@inlined_only
 def divide_sums(parts: Floats, other: bool) -> None:
     """Divide all weighted sums of parts by HEAVY; those of the last columns if they are an expert's."""
     for row in range(len(parts)):

@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, opened
-from weft.compiled.jit import helper_no_alloc, inlined, inlined_only
+from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import (
     WIDTH,
     Four,
@@ -186,7 +186,7 @@ def _scale_four(seen: Four, s2: Four, row: Row, e: int, out: Scaled, count: int)
     return found
 
 
-@inlined
+@inlined_only
 def _has(row: Row, j: int) -> bool:
     """Whether a row, which is sorted by feature, has feature j."""
     low, high = row.begin, row.end

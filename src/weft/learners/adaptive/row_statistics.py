@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, opened
-from weft.compiled.jit import helper_no_alloc, inlined, inlined_only
+from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import (
     WIDTH,
     any_at_least,
@@ -46,13 +46,13 @@ class Row(NamedTuple):
     end: int
 
 
-@inlined
+@inlined_only
 def row_of(batch: Batch, i: int) -> Row:
     """The row of example i."""
     return Row(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
 
 
-@inlined
+@inlined_only
 def least_count(totals: Floats, nonzeros: int) -> float:
     """In how many rows a feature must occur to be dense, with the present row, of so many non-zeros, included."""
     rows = float(totals[Total.EVENTS] + 1.0)

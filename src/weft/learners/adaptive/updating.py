@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from weft.compiled.bundle import Bundle, opened
-from weft.compiled.jit import helper_no_alloc, inlined, inlined_only
+from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import WIDTH, broadcast, load_four
 from weft.learners.adaptive.experts import EPS
 from weft.learners.adaptive.parts import (
@@ -74,7 +74,7 @@ def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> No
         update_second_order(context, u - p, 1.0 if hyper.square else p * (1.0 - p))
 
 
-@inlined
+@inlined_only
 def _expert_error(hyper: Hyper, scratch: Scratch, m: int, u: float) -> float:
     """p - u of expert m. Probabilities are those of scores that are not clipped for the stack."""
     if hyper.square:
