@@ -11,7 +11,7 @@ from scipy import sparse
 
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import compiled
-from weft.compiled.lanes import WIDTH, four_at, put_four, spread
+from weft.compiled.lanes import WIDTH, broadcast, load_four, store_four
 from weft.storage.arena import zeros
 
 LINE = 8
@@ -28,10 +28,10 @@ def _move(own, features, task, indptr, indices, values):
             j = np.uint64(indices[later + e - begin])
             prefetch(own, (then + j) * line)
             prefetch(features, j * line)
-            j, x = np.uint64(indices[e]), spread(values[e])
+            j, x = np.uint64(indices[e]), broadcast(values[e])
             for array, row in ((own, first + j), (features, j)):
-                put_four(array, row * line, four_at(array, row * line) + x)
-                put_four(array, row * line + half, four_at(array, row * line + half) + x)
+                store_four(array, row * line, load_four(array, row * line) + x)
+                store_four(array, row * line + half, load_four(array, row * line + half) + x)
 
 
 def moved(X: sparse.csr_array, task: np.ndarray, tasks: int) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""Instructions that compilers do not find by themselves: what memory is asked for ahead, and sums in vector registers.
+"""Instructions that compilers do not find by themselves: prefetching memory, and sums in vector registers.
 
 A sum in one variable is one addition after the other, and must not be reordered. Partial sums taken in turn are
 independent of each other, the lanes of a vector register, with the same bits as one by one; but Numba keeps LLVM from
@@ -16,7 +16,7 @@ LANES = 16
 if PLAIN:
 
     def prefetch(array: Any, index: Any) -> None:
-        """Plain mode: nothing."""
+        """Plain mode: does nothing."""
 
     def four_sums(weights: Any, at: Any, values: Any, first: Any, whole: Any) -> tuple[float, ...]:
         """Plain mode: the same sums one after the other."""
@@ -56,9 +56,9 @@ else:
 
     @intrinsic
     def prefetch(_: Any, array: Any, index: Any) -> Any:
-        """Ask for the cache line of an array's entry (counted flat), and do not wait for it.
+        """Load the cache line of an array's entry (its flat position) into the cache, without waiting for it.
 
-        Memory answers after some three hundred instructions, and fifty can be asked for at a time.
+        That takes as long as about three hundred instructions; about fifty loads can be under way at a time.
         """
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
