@@ -3,11 +3,13 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from weft.compiled.arrays import Floats
+from weft.graphs.reading import Graph
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain, weights_of
 from weft.inspection.support import SupportRow, support, usage
@@ -35,7 +37,8 @@ class Model:
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
     one it is `auto`, which has nothing to tune: `loss="square"` if labels are numbers. `tasks` declares tasks up front,
-    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features.
+    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features. Tasks that
+    are declared, but that a graph of edges or cliques does not name, are tied to nobody.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -65,7 +68,9 @@ class Model:
             )
         else:
             built = learner
-        names = _task_names(built.traits, tasks)
+        names = declared(tasks, "tasks")
+        built = _with_tasks(built, names)
+        names = names or list(built.traits.task_names)
         known = declared(features, "features")
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
         built.hooks.refuse(len(names), len(known))
@@ -399,13 +404,17 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise FileError(f"{os.fspath(path)}: {error}") from None
 
 
-def _task_names(traits: Traits, tasks: Any) -> list[Name]:
-    """The tasks known from the start: those that were declared, or all those that the learner's graph names."""
-    names, closed = declared(tasks, "tasks"), traits.task_names
-    if closed and names and set(names) != set(closed):
-        odd = sorted(set(names) ^ set(closed), key=repr)
-        raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
-    return names or list(closed)
+def _with_tasks(learner: Learner, names: list[Name]) -> Learner:
+    """The learner with all declared tasks in its graph: those that it does not name are tied to nobody."""
+    closed, given = learner.traits.task_names, set(names)
+    if not closed or not names or given == set(closed):
+        return learner
+    if missing := [name for name in closed if name not in given]:
+        raise ValueError(f"the graph names the task {missing[0]!r}, which tasks does not; add it, or leave tasks out")
+    graph = getattr(learner, "graph", None)
+    if not isinstance(graph, Graph):
+        raise ValueError(_not_in_graph(learner.name, closed, next(name for name in names if name not in closed)))
+    return cast(Learner, replace(cast(Any, learner), graph=graph.with_tasks(names)))
 
 
 def _not_in_graph(learner: str, names: tuple[Name, ...], task: Name) -> str:

@@ -145,9 +145,18 @@ REFUSED = {
         {"regularizer": "entropy", "graph": MATRIX},
         "with the entropy A^-1/2 must be non-negative with unit row sums",
     ),
-    "tasks and graph": ("mt-ogd", {"graph": EDGE, "tasks": ["ann", "eve"]}, "name different tasks, such as 'bob'"),
-    "fewer tasks": ("mt-eg", {"graph": EDGE, "tasks": ["ann"]}, "name different tasks, such as 'bob'; leave tasks out"),
-    "number of tasks": ("mt-ogd", {"graph": EDGE, "tasks": 2}, "tasks and graph name different tasks"),
+    "tasks and graph": ("mt-ogd", {"graph": EDGE, "tasks": ["ann", "eve"]}, "the task 'bob', which tasks does not"),
+    "fewer tasks": (
+        "mt-eg",
+        {"graph": EDGE, "tasks": ["ann"]},
+        "the graph names the task 'bob', which tasks does not; add it, or leave tasks out",
+    ),
+    "number of tasks": ("mt-ogd", {"graph": EDGE, "tasks": 2}, "names the task 'ann', which tasks does not"),
+    "task without a row": (
+        "mt-ogd",
+        {"graph": MATRIX, "tasks": [*MATRIX["tasks"], "joe"]},
+        "the matrix has no row for the task 'joe'; give the matrix a row and a column for every task",
+    ),
     # Hedge
     "T without L": ("hedge-mt-ogd", {"T": 9.0}, "with T the experts' rates follow theory, which needs L; give L, or"),
     "mt-eg, T without L": ("hedge-mt-eg", {"T": 9.0}, "which needs L; give L, or leave T out"),
