@@ -49,10 +49,10 @@ def test_numbers_out_of_range(name, parameter):
         assert f"{name}: {parameter.name}={value!r} must be {parameter.allowed}" in str(refusal.value)
 
 
-def test_every_letter_of_the_papers_is_among_the_numbers():
-    letters = {(name, parameter.name) for name, parameter in numbers()}
-    assert {("mt-ogd", letter) for letter in ("b", "eta", "D", "L", "sigma", "T", "radius")} <= letters
-    assert {("mt-pnorm", "p"), ("mt-eg", "sigma"), ("mt-ftrl", "eta0"), ("hedge-mt-ogd", "eta_h")} <= letters
+def test_every_parameter_of_the_paper_is_among_the_numbers():
+    found = {(name, parameter.name) for name, parameter in numbers()}
+    assert {("mt-ogd", each) for each in ("b", "eta", "D", "L", "sigma", "T", "radius")} <= found
+    assert {("mt-pnorm", "p"), ("mt-eg", "sigma"), ("mt-ftrl", "eta0"), ("hedge-mt-ogd", "eta_h")} <= found
 
 
 THEORY = {"D": 1.0, "L": 2.0, "sigma": 0.3, "T": 50.0}

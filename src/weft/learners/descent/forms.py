@@ -41,7 +41,7 @@ class Named(NamedTuple):
 
 
 class Form(Protocol):
-    """What a learner asks of the form in which its models are kept."""
+    """What a learner needs of the form in which its models are kept."""
 
     @property
     def hyper(self) -> Rule | MirrorRule:

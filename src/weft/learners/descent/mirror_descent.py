@@ -215,7 +215,7 @@ def predict(rule: MirrorRule, state: Table, batch: Batch, scores: Floats) -> Non
         scores[i] = score_row(rule, state, mirror, batch, i, start)
 
 
-@helper_no_alloc
+@inlined_only
 def _score(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, work: Work) -> tuple[float, int, bool]:
     """Scores, slopes and |g|_* of a round; returns |g|_*^2 of the last gradient, their number, if a row has a label."""
     scalars, mirror = state.scalars, map_of(rule, state)

@@ -1,6 +1,6 @@
 """Who taught a task what: the own part, the shared part and the neighbours of mirror descent, feature by feature.
 
-One function per form in which models are kept (`forms`). Each reads the features that it is asked for and
+One function per form in which models are kept (`forms`). Each reads the features that it is given and
 nothing else, so that an event of a model with many tasks and features is explained at the cost of scoring it.
 
     parts on cliques        own s z_i, shared s m of the clique; with bounded variance own s (z_i - zbar), shared M
