@@ -35,7 +35,8 @@ class Model:
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
     one it is `auto`, which has nothing to tune: `loss="square"` if labels are numbers. `tasks` declares tasks up front,
-    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features.
+    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features. Tasks that
+    are declared, but that a graph of edges or cliques does not name, are tied to nobody.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -55,8 +56,7 @@ class Model:
         features: Iterable[Name] | int | None = None,
         **parameters: Any,
     ) -> None:
-        built = as_learner(learner, parameters)
-        names = refusals.known_tasks(built.traits, tasks)
+        built, names = refusals.with_tasks(as_learner(learner, parameters), tasks)
         known = declared(features, "features")
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
         built.hooks.refuse(len(names), len(known))

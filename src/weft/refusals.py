@@ -1,25 +1,34 @@
 """What a model refuses before anything is changed, and how it says so."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from weft.compiled.arrays import Floats
-from weft.learner import Learner, Traits
+from weft.graphs.reading import Graph
+from weft.learner import Learner
 from weft.maths.losses import LOGISTIC
 from weft.names import Name, declared
 from weft.storage.rows import REMEDY
 from weft.stream import Stream
 
 
-def known_tasks(traits: Traits, tasks: Any) -> list[Name]:
-    """The tasks known from the start: those that were declared, or all those that the learner's graph names."""
-    names, closed = declared(tasks, "tasks"), traits.task_names
-    if closed and names and set(names) != set(closed):
-        odd = sorted(set(names) ^ set(closed), key=repr)
-        raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
-    return names or list(closed)
+def with_tasks(learner: Learner, tasks: Any) -> tuple[Learner, list[Name]]:
+    """The learner with all declared tasks in its graph, and the tasks that are known from the start.
+
+    Tasks that a graph does not name are isolated vertices of it.
+    """
+    names, closed = declared(tasks, "tasks"), learner.traits.task_names
+    if not closed or not names or set(names) == set(closed):
+        return learner, names or list(closed)
+    if missing := [name for name in closed if name not in set(names)]:
+        raise ValueError(f"the graph names the task {missing[0]!r}, which tasks does not; add it, or leave tasks out")
+    graph = getattr(learner, "graph", None)
+    if not isinstance(graph, Graph):
+        refuse_new_tasks(learner, [name for name in names if name not in closed])
+    return cast(Learner, replace(cast(Any, learner), graph=cast(Graph, graph).with_tasks(names))), names
 
 
 def refuse_new_tasks(learner: Learner, tasks: Any) -> None:

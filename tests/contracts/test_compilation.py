@@ -155,7 +155,7 @@ def test_the_cache_folder_is_named_after_what_a_kernel_can_depend_on(tmp_path):
     def digest(module):
         return jit._digest(jit.sources_of(module, copy))
 
-    mine, other, neither = "weft.learners.budget.perceptron", "weft.learners.descent.parts", "weft.tally"
+    mine, other, neither = "weft.learners.budget.perceptron", "weft.learners.descent.cliques", "weft.tally"
     for folder, changes in (
         ("compiled", {mine, other, neither}),
         ("storage", {mine, other, neither}),

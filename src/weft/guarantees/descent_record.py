@@ -18,12 +18,12 @@ from weft.graphs.interaction import CliqueBlocks, General, clique
 from weft.guarantees.descent import Descent, Regularizer
 from weft.guarantees.measures import Floats, Integers, rows_of
 from weft.learner import trace_columns
-from weft.learners.descent import mirror_table
-from weft.learners.descent.forms import EuclideanForm
+from weft.learners.descent import mirror_rule
 from weft.learners.descent.hedge import HedgeMtEg, HedgeMtOgd
-from weft.learners.descent.mirror import ENTROPY, P_NORM
+from weft.learners.descent.mirror_map import ENTROPY, P_NORM
 from weft.learners.descent.parameters import Descent as DescentLearner
-from weft.learners.descent.strengths import BALL, LEADER, MAHALANOBIS, V_SIGMA, VARIANCE, tune
+from weft.learners.descent.positions import DualScalar
+from weft.learners.descent.rule import BALL, LEADER, MAHALANOBIS, V_SIGMA, VARIANCE, Rule, tune
 from weft.model import Model
 from weft.stream import Stream
 
@@ -90,7 +90,7 @@ def _per_round(rounds: Integers, values: Floats) -> Floats:
 
 
 def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
-    N, form = len(model.tasks), learner.form
+    N, rule = len(model.tasks), learner.form.hyper
     A: CliqueBlocks | General = clique(N, learner.clique_b(N))
     order = np.arange(N)
     if learner.named is not None:
@@ -98,8 +98,7 @@ def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
     here = np.ix_(order, order)
     shared = learner.named is None and math.isinf(learner.clique_b(N))
     fields: dict[str, Any] = {"inverse": A.dense(-1.0)[here], "root": None if shared else A.dense(0.5)[here]}
-    if isinstance(form, EuclideanForm):
-        rule = form.hyper
+    if isinstance(rule, Rule):
         tuned = tune(rule, N)
         if rule.projection == MAHALANOBIS:
             fields["radius"] = tuned.radius
@@ -108,16 +107,15 @@ def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
         if rule.projection in (VARIANCE, V_SIGMA):
             fields["spread"] = (N - 1) * (rule.sigma * rule.D) ** 2
         return fields | {"update": "leader" if rule.rate >= LEADER else "mirror"}
-    mirror = form.hyper
-    p = float(model.state.scalars[mirror_table.P])
+    p = float(model.state.scalars[DualScalar.P])
     regularizer: Regularizer = "entropy"
-    if mirror.kind != ENTROPY:
-        regularizer = ("p-norm" if mirror.kind == P_NORM else "p-norm simplex", p)
+    if rule.kind != ENTROPY:
+        regularizer = ("p-norm" if rule.kind == P_NORM else "p-norm simplex", p)
         fields["lam"] = p - 1.0
-    if mirror.ball:
+    if rule.ball:
         b = learner.clique_b(N) if learner.named is None else 0.0
-        fields["radius"] = mirror_table.radius_of(mirror, b, N)
-    leads = mirror.rate >= mirror_table.LEADER
+        fields["radius"] = mirror_rule.radius_of(rule, b, N)
+    leads = rule.rate >= mirror_rule.LEADER
     return fields | {"regularizer": regularizer, "update": "leader" if leads else "mirror"}
 
 

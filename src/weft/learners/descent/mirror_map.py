@@ -15,15 +15,17 @@ exponent, or the scale, of the largest entry, which keeps exponentials and power
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import helper
+from weft.compiled.jit import helper_no_alloc, inlined_only
+from weft.learners.descent.positions import ColumnSum
 
-ENTROPY, P_NORM, P_SIMPLEX = 0, 1, 2
+ENTROPY, P_NORM, P_SIMPLEX = range(3)
+"""Kinds of mirror maps; the last is the p-norm on the simplex, where the table holds y itself."""
 
-SUM, OFFSET, PEAK = 0, 1, 2
 LOST = 1e-3
 """A sum below this part of its peak has lost too many digits."""
 BEYOND = 40.0
@@ -31,72 +33,80 @@ BEYOND = 40.0
 _GROWN = 1099511627776.0  # 2^40
 
 
-@helper
-def term(kind: int, q: float, f: float, offset: float, theta: float) -> float:
+class Map(NamedTuple):
+    """Which mirror map: its kind, q of the p-norm, and the factor f of the entropy."""
+
+    kind: int
+    q: float
+    f: float
+
+
+@inlined_only
+def term(mirror: Map, offset: float, theta: float) -> float:
     """What an entry adds to its column's sum."""
-    if kind == ENTROPY:
-        return math.exp(f * theta - offset)
+    if mirror.kind == ENTROPY:
+        return math.exp(mirror.f * theta - offset)
     if theta == 0.0:
         return 0.0
-    return math.pow(abs(theta) / offset, q)
+    return math.pow(abs(theta) / offset, mirror.q)
 
 
-@helper
-def refresh(kind: int, q: float, f: float, theta: Floats, known: Ints, sums: Floats, k: int) -> None:
+@helper_no_alloc
+def refresh(mirror: Map, theta: Floats, known: Ints, sums: Floats, k: int) -> None:
     """The sum of column k from its entries; for the entropy over the known features."""
+    kind, _, f = mirror
     top = -np.inf if kind == ENTROPY else 0.0
     for j in range(theta.shape[0]):
         if kind != ENTROPY:
             top = max(top, abs(theta[j, k]))
         elif known[j] != 0:
             top = max(top, f * theta[j, k])
-    sums[k, SUM], sums[k, OFFSET] = 0.0, top
+    sums[k, ColumnSum.SUM], sums[k, ColumnSum.OFFSET] = 0.0, top
     if top != -np.inf:
         for j in range(theta.shape[0]):
             if kind != ENTROPY or known[j] != 0:
-                sums[k, SUM] += term(kind, q, f, top, theta[j, k])
+                sums[k, ColumnSum.SUM] += term(mirror, top, theta[j, k])
     else:
-        sums[k, OFFSET] = 0.0
-    sums[k, PEAK] = sums[k, SUM]
+        sums[k, ColumnSum.OFFSET] = 0.0
+    sums[k, ColumnSum.PEAK] = sums[k, ColumnSum.SUM]
 
 
-@helper
-def add_to_sum(
-    kind: int, q: float, f: float, theta: Floats, known: Ints, sums: Floats, j: int, k: int, step: float
-) -> None:
+@helper_no_alloc
+def add_to_sum(mirror: Map, theta: Floats, known: Ints, sums: Floats, j: int, k: int, step: float) -> None:
     """theta[j, k] += step, with the sum of column k."""
     before = theta[j, k]
     after = before + step
     theta[j, k] = after
-    offset = sums[k, OFFSET]
-    if kind == ENTROPY:
-        beyond = f * after - offset > BEYOND
+    offset = sums[k, ColumnSum.OFFSET]
+    if mirror.kind == ENTROPY:
+        beyond = mirror.f * after - offset > BEYOND
     else:
         beyond = abs(after) > offset * _GROWN or offset == 0.0
     if beyond:
-        refresh(kind, q, f, theta, known, sums, k)
+        refresh(mirror, theta, known, sums, k)
         return
-    sums[k, SUM] += term(kind, q, f, offset, after) - term(kind, q, f, offset, before)
-    sums[k, PEAK] = max(sums[k, PEAK], sums[k, SUM])
-    if sums[k, SUM] < LOST * sums[k, PEAK]:
-        refresh(kind, q, f, theta, known, sums, k)
+    sums[k, ColumnSum.SUM] += term(mirror, offset, after) - term(mirror, offset, before)
+    sums[k, ColumnSum.PEAK] = max(sums[k, ColumnSum.PEAK], sums[k, ColumnSum.SUM])
+    if sums[k, ColumnSum.SUM] < LOST * sums[k, ColumnSum.PEAK]:
+        refresh(mirror, theta, known, sums, k)
 
 
-@helper
+@helper_no_alloc
 def column_norm(q: float, sums: Floats, k: int) -> float:
     """|theta_k|_q, which is |y_k|_p as well."""
-    if sums[k, SUM] <= 0.0:
+    if sums[k, ColumnSum.SUM] <= 0.0:
         return 0.0
-    return float(sums[k, OFFSET] * math.pow(sums[k, SUM], 1.0 / q))
+    return float(sums[k, ColumnSum.OFFSET] * math.pow(sums[k, ColumnSum.SUM], 1.0 / q))
 
 
-@helper
-def image(kind: int, q: float, f: float, theta: float, sums: Floats, k: int) -> float:
+@helper_no_alloc
+def image(mirror: Map, theta: float, sums: Floats, k: int) -> float:
     """y_kj from theta_kj."""
+    kind, q, f = mirror
     if kind == P_SIMPLEX:  # the table holds y itself
         return theta
     if kind == ENTROPY:
-        return float(math.exp(f * theta - sums[k, OFFSET]) / sums[k, SUM])
+        return float(math.exp(f * theta - sums[k, ColumnSum.OFFSET]) / sums[k, ColumnSum.SUM])
     if theta == 0.0:
         return 0.0
     size = column_norm(q, sums, k)
@@ -104,7 +114,7 @@ def image(kind: int, q: float, f: float, theta: float, sums: Floats, k: int) -> 
     return math.copysign(y, theta)
 
 
-@helper
+@helper_no_alloc
 def dual_norm(q: float, values: Floats, begin: int, end: int) -> float:
     """|x|_q of a row, without overflow; q = inf: the largest entry."""
     top = 0.0

@@ -13,18 +13,17 @@ it is mt-ogd without projection, and mt-eg.
 >>> model.learn_one({"x": 1.0}, 2.0, "ann"), model.learn_one({"x": 1.0}, 2.0, "bob")
 (0.0, 0.5)
 
-Reading. eta_t = eta0 / sqrt(t), where t counts the rounds that had a gradient, and the one to come.
+Interpretation. eta_t = eta0 / sqrt(t), where t counts the rounds that had a gradient, and the one to come.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from weft.learners.descent import mirror_table
-from weft.learners.descent import strengths as descent
-from weft.learners.descent.forms import EuclideanForm, MirrorForm
-from weft.learners.descent.mirror import ENTROPY
-from weft.learners.descent.mirror_maps import mirror_form
+from weft.learners.descent import mirror_rule
+from weft.learners.descent import rule as descent
+from weft.learners.descent.forms import Form, OnDuals, euclidean_form
+from weft.learners.descent.mirror_map import ENTROPY
 from weft.learners.descent.parameters import Descent
 from weft.learners.parameters import Choice, Real, parameter
 from weft.maths.losses import CODES
@@ -49,12 +48,12 @@ class MtFtrl(Descent):
             raise ValueError(f"{self.name}: with the entropy A^-1/2 must be non-negative with unit row sums")
 
     @cached_property
-    def form(self) -> EuclideanForm | MirrorForm:
+    def form(self) -> Form:
         falls = self.eta == "sqrt"
         eta = self.eta0 if isinstance(self.eta, str) else self.eta
         if self.regularizer == "entropy":
-            rate = mirror_table.LEADER_SQRT if falls else mirror_table.LEADER
-            return mirror_form(self, ENTROPY, rate, eta=eta, sigma=0.0)
+            rate = mirror_rule.LEADER_SQRT if falls else mirror_rule.LEADER
+            return OnDuals(self.mirror_rule(ENTROPY, rate, eta=eta, sigma=0.0), self.named)
         rule = descent.Rule(
             loss=CODES[self.loss],
             epsilon=self.epsilon,
@@ -63,4 +62,4 @@ class MtFtrl(Descent):
             b=self.given_b,
             clusters=self.graph_kind == "cliques",
         )
-        return EuclideanForm(rule, self.named)
+        return euclidean_form(rule, self.named)

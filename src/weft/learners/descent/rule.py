@@ -7,10 +7,8 @@ the same parameters, so that tasks may be declared up front or turn up one by on
 import math
 from typing import NamedTuple
 
-from weft.compiled.arrays import Floats
-from weft.compiled.jit import compiled, helper
+from weft.compiled.jit import compiled, helper_no_alloc
 from weft.learners.descent.tuning import best_b, clique_inverse_diagonal, paper_b, radius, theory_eta
-from weft.storage.pairs import BASE, COUNT, HASHED, Pairs, first_slot
 
 CONSTANT, THEORY, ADAPTIVE, LEADER, LEADER_SQRT = range(5)
 """How eta_t is found; the last two are follow-the-leader, where eta_t scales the sum of all gradients."""
@@ -67,7 +65,7 @@ def tune(rule: Rule, N: int) -> Tuned:
     return Tuned(b, eta, rho)
 
 
-@helper
+@helper_no_alloc
 def rate_of(rule: Rule, eta: float, squares: float, t: float) -> float:
     """eta_t of round t = 1, 2, ..., with `squares` the sum of |g_s|^2, s <= t (Prop. 6)."""
     if rule.rate == ADAPTIVE:
@@ -75,39 +73,3 @@ def rate_of(rule: Rule, eta: float, squares: float, t: float) -> float:
     if rule.rate == LEADER_SQRT:
         return eta / math.sqrt(t)
     return eta
-
-
-@helper
-def add_exactly(sums: Floats, at: int, value: float) -> None:
-    """sums[at] += value, with what rounding loses kept in sums[at + 1] (Neumaier 1974)."""
-    total = sums[at] + value
-    if abs(sums[at]) >= abs(value):
-        sums[at + 1] += (sums[at] - total) + value
-    else:
-        sums[at + 1] += (value - total) + sums[at]
-    sums[at] = total
-
-
-@helper
-def squares_in_any_order(pairs: Pairs, values: Floats) -> float:
-    """The sum of squares over all pairs, the same bits wherever they lie: whole numbers do not round."""
-    layout, _, table = pairs
-    regions, top, high, low = len(table) if layout[HASHED] else 1, 0.0, 0, 0
-    for sweep in range(2):
-        for r in range(regions):
-            first, last = 0, len(values)
-            if layout[HASHED]:  # what is left of a region that has moved does not count
-                first = first_slot(table[r, BASE])
-                last = first + table[r, COUNT]
-            for j in range(first, last):
-                if sweep == 0:
-                    top = max(top, abs(values[j]))
-                else:
-                    part = values[j] / top
-                    part = part * part * 1073741824.0  # 2^30
-                    whole = math.floor(part)
-                    high += int(whole)
-                    low += int((part - whole) * 1073741824.0)
-        if top == 0.0:
-            return 0.0
-    return top * top * (high / 1073741824.0 + low / 1152921504606846976.0)
