@@ -73,6 +73,6 @@ def test_trace(name, loss, case):
         oracle.number(row)
         losses.append(losses_of(oracle, oracle.view(oracle.row(row), k), y))
         oracle.learn(row, y, k)
-    trace = np.full((len(events), len(model.learner.trace)), np.nan)
+    trace = np.full((len(events), len(model.traits.trace)), np.nan)
     model.learn(stream_of(events), trace=trace)
     np.testing.assert_allclose(trace, losses, rtol=CLOSE, atol=CLOSE)
