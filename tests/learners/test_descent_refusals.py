@@ -259,6 +259,6 @@ def test_a_simplex_has_two_corners(name, parameters):
 def test_a_task_twice_in_a_round():
     refuses(
         weft.Model("mt-ogd"),
-        "rows 0 and 1: task 'ann' stands twice in one round",
+        "rows 0 and 1: task 'ann' appears twice in one round",
         lambda model: model.learn(weft.Stream(np.eye(2), [1, -1], ["ann", "ann"], rounds=[0, 0])),
     )

@@ -80,7 +80,7 @@ def test_others_are_still_refused(name):
 def test_of_a_learner_that_is_built():
     learner = build("mt-ogd", {"graph": [("ann", "bob")]})
     assert weft.Model(learner, tasks=TASKS).relations().shape == (4, 4)
-    assert learner.task_names == ("ann", "bob")
+    assert learner.traits.task_names == ("ann", "bob")
 
 
 def test_growing_graphs_stay_as_they_are():
