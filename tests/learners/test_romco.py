@@ -6,7 +6,7 @@ import pytest
 import weft
 from learners.robust_runs import KINDS, beside, events, weights
 from oracles.robust import Romco
-from weft.learners.low_rank import gram_prox
+from weft.learners.low_rank import pieces
 from weft.learners.low_rank import rounds as romco_rounds
 from weft.maths.proximal import group_soft, logdet_prox, nuclear_prox
 from weft.store.codec import FileError, decode, encode
@@ -86,7 +86,7 @@ def test_two_thousand_steps_equal_full_singular_value_decompositions(name, small
     stream, ways, scores = weft.Stream(X, y, task, rounds), [], []
     for t in range(0, steps, 25):  # a piece ends before, or with, a round of all tasks
         scores.append(model.learn(stream.cut(t, t + 25)))
-        ways.append(int(model.state.counts[gram_prox.LOOSE]))
+        ways.append(int(model.state.counts[pieces.LOOSE]))
     U, V, expected = np.zeros((d, m)), np.zeros((d, m)), np.zeros(len(task))
     for t in range(steps):
         at = np.flatnonzero(rounds == t)
