@@ -92,5 +92,5 @@ def test_files_with_rows_that_are_none(name):
                 weft.Model.from_bytes(encode(header, {**arrays, f"state.{array}": other}))
     other = arrays["state.ends"].copy()
     other[3], other[4] = other[4], other[3]
-    with pytest.raises(FileError, match="one behind the other"):
+    with pytest.raises(FileError, match="one after the other"):
         weft.Model.from_bytes(encode(header, {**arrays, "state.ends": other}))
