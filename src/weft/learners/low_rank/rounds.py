@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled, inlined, inlined_only
+from weft.compiled.jit import compiled, inlined_only
 from weft.learner import interpreted
 from weft.learners.low_rank import compiled_steps, lapack_steps
 from weft.learners.low_rank.compiled_steps import few_dots, few_rows_dots
@@ -33,6 +33,7 @@ from weft.learners.low_rank.pieces import (
 )
 from weft.learners.low_rank.vector_rows import WIDE
 from weft.maths.proximal import log_values, soft_values
+from weft.maths.rounds import widest_round
 from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch, squared_norm
 from weft.storage.state import Plan
@@ -45,7 +46,6 @@ T, NUCLEAR, LENGTH_SUM = range(SCALARS)
 
 TRACE = ("loss", "moved", "n2", "penalty")
 
-NOTHING = np.zeros((0, 0))
 SMALL = WIDE
 """Up to this many tasks the step on U is compiled code."""
 WORTH = 1 << 19
@@ -142,11 +142,18 @@ class Hyper(NamedTuple):
     logd: bool
 
 
+class Buffers(NamedTuple):
+    """Working space that Python sees."""
+
+    space: Floats  # a number per feature, 0 between uses
+    steps: Floats  # per example of a round: y if it has a loss, else 0
+
+
 class Work(NamedTuple):
     """Working space for a round."""
 
-    space: Floats  # a number per feature, 0 between uses
-    steps: Floats  # per example: y if it has a loss, else 0
+    space: Floats
+    steps: Floats
     c: Floats  # per example U'x, a row of WIDE numbers; no rows if nobody needs them
     desk: Desk
 
@@ -173,7 +180,14 @@ class Limits(NamedTuple):
 
 @compiled
 def rounds(
-    hyper: Hyper, model: Model, batch: Batch, start: int, scores: Floats, trace: Floats, work: Work, limits: Limits
+    hyper: Hyper,
+    model: Model,
+    batch: Batch,
+    start: int,
+    scores: Floats,
+    trace: Floats,
+    buffers: Buffers,
+    limits: Limits,
 ) -> tuple[int, int]:
     """Algorithms 1 and 2 from round `start` on; returns a round, and one of the codes above.
 
@@ -182,6 +196,7 @@ def rounds(
     """
     U, V, scalars = model
     bounds = batch.rounds
+    work = Work(buffers.space, buffers.steps, np.empty((len(buffers.steps), WIDE)), new_desk())
     for t in range(start, len(bounds) - 1):
         lo, hi = bounds[t], bounds[t + 1]
         seen = look(model, batch, lo, hi, scores, work)  # lines 3 to 8: scores, losses and g
@@ -205,20 +220,32 @@ def rounds(
 
 
 def _learn(hyper: Hyper, state: Parts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    model, t, stop, longest = state.model, start, len(batch.rounds) - 1, int(np.diff(batch.rounds).max(initial=0))
-    work = Work(state.space, np.zeros(longest), np.zeros((longest, WIDE)), new_desk())
+    model, t, stop = state.model, start, len(batch.rounds) - 1
+    buffers, limits = Buffers(state.space, _steps_for(batch.rounds)), Limits(SMALL, WORTH)
     while t < stop:
-        t, way = rounds(hyper, model, batch, t, scores, trace, work, Limits(SMALL, WORTH))
+        t, way = rounds(hyper, model, batch, t, scores, trace, buffers, limits)
         if way in (DONE, NO_ROOM):
             break
-        _lapack_step(hyper, model, batch, t, work.steps, way)
+        _lapack_step(hyper, model, batch, t, buffers.steps, way)
         t += 1
     return t
 
 
+@compiled
+def _steps_for(rounds: Ints) -> Floats:
+    """Room for the steps of any round."""
+    return np.zeros(widest_round(rounds))
+
+
 def _predict(hyper: Hyper, state: Parts, batch: Batch, scores: Floats) -> None:
-    space = np.zeros(len(state.B))  # of its own: several threads may predict at once
-    look(state.model, batch, 0, len(scores), scores, Work(space, np.empty(len(scores)), NOTHING, new_desk()))
+    _score_all(state.model, batch, scores)
+
+
+@compiled
+def _score_all(model: Model, batch: Batch, scores: Floats) -> None:
+    space = np.zeros(len(model.U.B))  # of its own: several threads may predict at once
+    work = Work(space, np.empty(len(scores)), np.empty((0, WIDE)), new_desk())
+    look(model, batch, 0, len(scores), scores, work)
 
 
 KERNELS = interpreted(_predict, _learn)
@@ -236,7 +263,7 @@ def scaled(hyper: Hyper, t: float) -> tuple[float, float, float, float]:
     return step * hyper.eta1, step * hyper.eta2, factor * hyper.rho, step * hyper.tau
 
 
-@inlined
+@inlined_only
 def look(model: Model, batch: Batch, lo: int, hi: int, scores: Floats, work: Work) -> Seen:
     """Score a round; `steps` become y where there is a loss, else 0, and rows of `c` U'x if they are long enough."""
     U, V = model.U, model.V
