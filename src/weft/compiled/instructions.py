@@ -126,7 +126,7 @@ else:
 
     @intrinsic
     def lanes_dot(_: Any, x: Any, i: Any, z: Any, j: Any, count: Any) -> Any:
-        """sum_e x[i + e] z[j + e] for e < count, a multiple of LANES, in so many partial sums, added up by halves.
+        """sum_e x[i + e] z[j + e] for e < count, a multiple of LANES, in LANES partial sums, added up by halves.
 
         A sum in one variable must not be reordered, and is one addition after the other. These are independent of each
         other, and are spelled out as vectors: compilers do not see them in a loop.

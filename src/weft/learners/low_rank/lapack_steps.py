@@ -86,7 +86,7 @@ def settle(U: LowRank, rule: Rule) -> Spectrum:
 
 
 def fold(U: LowRank) -> None:
-    """Put the pieces together again, and make the Gram matrix anew."""
+    """Put the pieces together: B <- U, S <- I, X and C empty, G <- B'B."""
     if U.counts[LOOSE]:
         d, m = U.counts[FEATURES], U.counts[TASKS]
         U.B[:] = matrix(U)

@@ -21,7 +21,7 @@ of (s - h)^2 / 2 + rho log(1 + s^2), rho = eta1 lam1 (`romco-logd`: the log-dete
 Interpretation. All columns are shrunk, also those of tasks that are absent or have no loss: on streams of one task a
 round, that is up to m times as often, so that the lambdas should be smaller by as much. A round without labels does not
 count. `schedule` multiplies both steps by 1, 1/sqrt(t) or kappa^(t-1) in round t, which counts rounds without loss as
-well; with `rho_only` it multiplies rho alone, and `rho0` stands for eta1 lam1: the paper has 1/rho begin at 1 and grow,
+well; with `rho_only` it multiplies rho alone, and `rho0` replaces eta1 lam1: the paper has 1/rho begin at 1 and grow,
 which its grids for eta1 and lam1 contradict. The log-determinant sends no singular value to 0, contrary to a remark in
 the paper: `rank` counts those that can be told from 0.
 """
@@ -37,7 +37,8 @@ from weft.learner import Kernels, Shares, Target
 from weft.learners.low_rank import pieces
 from weft.learners.low_rank.personal import LENGTHS, NOW, Personal, vectors
 from weft.learners.low_rank.pieces import FLOOR
-from weft.learners.low_rank.rounds import KERNELS, PLAN, SCALARS, SCHEDULES, TRACE, Hyper, Parts
+from weft.learners.low_rank.rounds import KERNELS
+from weft.learners.low_rank.state import PLAN, SCALARS, SCHEDULES, TRACE, Hyper, Parts
 from weft.learners.parameters import Bytes, Choice, Flag, Real, check, parameter
 from weft.learners.task_matrix import LIMIT, refuse_tables
 from weft.maths.losses import HINGE

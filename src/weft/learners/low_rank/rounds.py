@@ -7,7 +7,7 @@ depends on the round and on the state alone.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,34 +17,24 @@ from weft.learner import interpreted
 from weft.learners.low_rank import compiled_steps, lapack_steps
 from weft.learners.low_rank.compiled_steps import few_dots, few_rows_dots
 from weft.learners.low_rank.eigen import Desk, new_desk
-from weft.learners.low_rank.personal import LENGTHS, Personal, lengthen, personal_score, shorten
+from weft.learners.low_rank.personal import Personal, lengthen, personal_score, shorten
 from weft.learners.low_rank.pieces import (
-    COUNTS,
     FEATURES,
     NONZEROS,
     NUMBERS,
     ROOM,
     ROWS,
     TASKS,
-    USED,
     LowRank,
     own_score,
     reach,
 )
+from weft.learners.low_rank.state import GEOMETRIC, LENGTH_SUM, NUCLEAR, SQRT, Hyper, Model, Parts, T
 from weft.learners.low_rank.vector_rows import WIDE
 from weft.maths.proximal import log_values, soft_values
 from weft.maths.rounds import widest_round
 from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch, squared_norm
-from weft.storage.state import Plan
-
-SCHEDULES = ("constant", "sqrt", "geometric")
-CONSTANT, SQRT, GEOMETRIC = range(3)
-SCALARS = 3
-T, NUCLEAR, LENGTH_SUM = range(SCALARS)
-"""Positions in `scalars`: labelled rounds, the sum of U's singular values, the sum of the lengths of V's columns."""
-
-TRACE = ("loss", "moved", "n2", "penalty")
 
 SMALL = WIDE
 """Up to this many tasks the step on U is compiled code."""
@@ -54,92 +44,6 @@ WORTH = 1 << 19
 DONE, NO_ROOM, COMPILED, WHOLE, PIECES = range(5)
 """How a step on U is taken: in compiled code, by LAPACK on the whole of U, or by LAPACK on its pieces; and why `rounds`
 returned, if not for one of the latter: no more rounds, or no room for the next one."""
-
-
-def _check_rows(arrays: Any) -> None:
-    """Rows of X begin one after the other, and none of them is empty."""
-    begins, (rows, numbers) = arrays["begins"], arrays["used"].tolist()
-    ends = np.append(begins[1:], numbers)
-    if (rows == 0) != (numbers == 0) or (rows and begins[0] != 0) or np.any(ends <= begins):
-        raise ValueError("the state's begins are not where rows can begin")
-
-
-PLAN = Plan(
-    axes={
-        "B": ("feature", "task"),
-        "S": ("task", "task"),
-        "C": ("support", "task"),
-        "G": ("task", "task"),
-        "begins": ("support",),
-        "indices": ("nonzero",),
-        "values": ("nonzero",),
-        "used": (USED,),
-        "counts": (COUNTS,),
-        "V": ("task", "feature"),
-        "lengths": ("task", LENGTHS),
-        "scalars": (SCALARS,),
-    },
-    names={"indices": "feature"},
-    counts={"counts": ("feature", "task", 1)},
-    scratch={"space": ("feature",)},
-    most={"support": ROOM, "nonzero": NONZEROS},
-    check=_check_rows,
-)
-
-
-class Model(NamedTuple):
-    """What the rounds change."""
-
-    U: LowRank
-    V: Personal
-    scalars: Floats
-
-
-class Parts(NamedTuple):
-    """The state: U as the arrays of a `LowRank`, V as those of `Personal`, and the scalars."""
-
-    B: Floats
-    S: Floats
-    C: Floats
-    G: Floats
-    begins: Ints
-    indices: Ints
-    values: Floats
-    used: Ints
-    counts: Ints
-    V: Floats
-    lengths: Floats
-    scalars: Floats
-    space: Floats
-
-    @property
-    def U(self) -> LowRank:
-        """The low-rank part."""
-        return LowRank(*self[:9])
-
-    @property
-    def personal(self) -> Personal:
-        """The personal part."""
-        return Personal(self.V, self.lengths)
-
-    @property
-    def model(self) -> Model:
-        """All of it, as compiled code takes it."""
-        return Model(self.U, self.personal, self.scalars)
-
-
-class Hyper(NamedTuple):
-    eta1: float
-    eta2: float
-    rho: float
-    tau: float
-    lam1: float
-    lam2: float
-    schedule: int
-    kappa: float
-    rho_only: bool
-    always_prox: bool
-    logd: bool
 
 
 class Buffers(NamedTuple):
@@ -154,7 +58,7 @@ class Work(NamedTuple):
 
     space: Floats
     steps: Floats
-    c: Floats  # per example U'x, a row of WIDE numbers; no rows if nobody needs them
+    c: Floats  # per example U'x, a row of WIDE numbers; no rows if they are not needed
     desk: Desk
 
 

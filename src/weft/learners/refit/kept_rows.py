@@ -1,4 +1,4 @@
-"""Batch formulations in a stream: all labelled rows are kept, and all models are fitted anew every `every` of them.
+"""Batch formulations in a stream: all labelled rows are kept, and all models are refitted after every `every` of them.
 
 Between two fits the weights do not change: rows are scored with them and kept, in compiled code. A fit is due at the
 end of the round in which the number of rows kept passes a multiple of `every`; before the first, all scores are 0. It
