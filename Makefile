@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
-SOURCES = src tests benchmarks examples docs
+SOURCES = src reproduction tests benchmarks examples docs
 
 .PHONY: run test check lint types layers bench venv lock clean
 
@@ -42,9 +42,10 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+$(VENV)/.dev: requirements/dev.txt reproduction/pyproject.toml $(VENV)/.run
 	@echo "Adding the tools for tests and checks to $(VENV) (once) ..."
 	$(VENV)/bin/python $(PIP) --require-hashes -r requirements/dev.txt
+	$(VENV)/bin/python $(PIP) --no-deps --no-build-isolation -e ./reproduction
 	@touch $@
 
 $(BENCH)/.bench: requirements/bench.txt pyproject.toml

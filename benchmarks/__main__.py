@@ -1,6 +1,6 @@
-"""Run the benchmarks and print one table: `python -m benchmarks [part of a name ...]`.
+"""Run the benchmarks and print one table: `python -m benchmarks [words of a name ...]`.
 
-A figure is a ratio against a peer in the same run, or against a stated limit; the machine's own speed cancels out.
+A figure is a ratio to a peer in the same run, so that the machine's speed cancels out, or is compared with a limit.
 """
 
 import json
@@ -27,7 +27,7 @@ from benchmarks import (
 )
 from benchmarks.figures import Figure
 
-PARTS = {
+BENCHMARKS = {
     "per-task models": per_task_models.run,
     "labels": labels.run,
     "one event": one_event.run,
@@ -46,7 +46,7 @@ PARTS = {
 def main(words: list[str]) -> None:
     console = Console(width=150)
     figures: list[Figure] = []
-    for name, run in PARTS.items():
+    for name, run in BENCHMARKS.items():
         if words and not any(word in name for word in words):
             continue
         began = time.perf_counter()

@@ -1,6 +1,6 @@
 """Learners that refit: warm-started refits against cold ones, on 29 tasks of 160 rows with 10 features.
 
-The rows are those of the landmine fields where `WEFT_DATA` names their folder, and made on the spot where not.
+The rows are those of the landmine fields where `WEFT_DATA` names their folder, else synthetic.
 """
 
 import os
@@ -15,7 +15,7 @@ from weft.compiled.arrays import Floats, Ints
 
 ROWS, TASKS = 160, 29
 LEARNERS = {"smtl-e": (100, 1.5), "itl": (100, 1.5), "stl": (100, None), "mtfl": (400, None), "trml": (400, None)}
-"""Events between two fits, and how many times faster warm ones have to be, where that is asked for."""
+"""Events between two fits, and how many times faster warm refits must be, where there is a target."""
 
 
 def _landmine(path: Path) -> tuple[Floats, Floats, Ints]:
@@ -31,17 +31,17 @@ def _landmine(path: Path) -> tuple[Floats, Floats, Ints]:
     return X[order] / np.linalg.norm(X[order], axis=1, keepdims=True), y[order], task[order]
 
 
-def _made() -> tuple[Floats, Floats, Ints]:
+def _synthetic() -> tuple[Floats, Floats, Ints]:
     rng = np.random.default_rng(0)
     task = rng.permutation(np.repeat(np.arange(TASKS), ROWS))
     X = rng.normal(size=(len(task), 10)) / np.sqrt(10.0)
-    teachers = rng.normal(size=(TASKS, 2)) @ rng.normal(size=(2, 10))
-    s = np.sum(X * teachers[task], axis=1) + 0.3 * rng.normal(size=len(task))
+    truth = rng.normal(size=(TASKS, 2)) @ rng.normal(size=(2, 10))
+    s = np.sum(X * truth[task], axis=1) + 0.3 * rng.normal(size=len(task))
     return X, np.where(s >= 0.0, 1.0, -1.0), task
 
 
 def seconds(name: str, every: int, X: Floats, y: Floats, task: Ints) -> tuple[float, float]:
-    """For the whole stream, warm and cold, in turns; a cold model forgets before every fit where the last one ended."""
+    """For the whole stream, warm and cold, in turns; the cold model is reset before every fit."""
     models, total = [weft.Model(name, every=every) for _ in range(2)], [0.0, 0.0]
     for at in range(0, len(y), every):
         events = weft.Stream(X[at : at + every], y[at : at + every], task[at : at + every])
@@ -57,7 +57,7 @@ def seconds(name: str, every: int, X: Floats, y: Floats, task: Ints) -> tuple[fl
 
 def run() -> list[Figure]:
     path = Path(os.environ.get("WEFT_DATA", "")) / "landmine.npz"
-    source, (X, y, task) = ("landmine", _landmine(path)) if path.is_file() else ("made", _made())
+    source, (X, y, task) = ("landmine", _landmine(path)) if path.is_file() else ("synthetic", _synthetic())
     figures = []
     for name, (every, target) in LEARNERS.items():
         seconds(name, 100, X[:200], y[:200], task[:200])  # compiles

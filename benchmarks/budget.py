@@ -36,10 +36,10 @@ def dense_rows(count: int, seed: int) -> np.ndarray:
 
 
 def text_rows(count: int, seed: int) -> sparse.csr_array:
-    """Unit rows of 80 words: the word of rank r is drawn with a probability in step with 1 / (r + 10)."""
+    """Unit rows of 80 words: the word of rank r is drawn with a probability proportional to 1 / (r + 10)."""
     rng = np.random.default_rng(seed)
     ends = np.cumsum(1.0 / (np.arange(WORDS) + 10.0))
-    slots = np.random.default_rng(0).permutation(WORDS)  # a word's rank says nothing about its place
+    slots = np.random.default_rng(0).permutation(WORDS)  # a word's rank is independent of its slot
     columns = []
     for _ in range(count):
         words = np.searchsorted(ends, rng.random(4 * NONZEROS) * ends[-1])
@@ -51,7 +51,7 @@ def text_rows(count: int, seed: int) -> sparse.csr_array:
 
 
 class Kind(NamedTuple):
-    """A kind of rows, how many features there are, and the kernel that the learners take."""
+    """A kind of rows, their number of features, and the kernel function of the learners."""
 
     name: str
     rows: Callable[[int, int], Any]
@@ -86,7 +86,7 @@ def full_model(name: str, B: int, kernel: Any, kind: Kind) -> weft.Model:
 
 
 class Cost(NamedTuple):
-    """Seconds per event: scoring it, and beyond that an update. And those of a peer."""
+    """Seconds per event: of scoring it, of the update beyond that, and of a peer."""
 
     score: float
     update: float = math.nan
@@ -106,23 +106,23 @@ def mistakes(model: weft.Model, kind: Kind, count: int) -> weft.Stream:
 def cost(name: str, B: int, kind: Kind, peer: Callable[[], object] = int) -> Cost:
     """In turns: the same mistakes are learned from the same state, the same events scored, and the peer runs.
 
-    Making the inverse anew is taken out, and counted as often as a long run has it: once in B evictions.
+    Recomputing the inverse is subtracted, and added as often as in a long run: once in B evictions.
     """
     model, events = full_model(name, B, kind.kernel, kind), stream(kind, EVENTS, 98)
     begin = model.to_bytes()
     wrong = mistakes(model, kind, int(np.clip(20_000_000 // (B * B), 60, 2000)))
     state, space = model.state, np.empty((B, B))
-    anew = best(lambda: rebuild(Gram(state.gram, state.inverse), B, space), 2)
+    recomputing = best(lambda: rebuild(Gram(state.gram, state.inverse), B, space), 2)
     turns = []
     for _ in range(3 if B > 500 else 7):
         model = weft.Model.from_bytes(begin)
         rebuilds, began = model.state.scalars[REBUILDS], time.perf_counter()
         model.learn(wrong)
-        learning = time.perf_counter() - began - anew * (model.state.scalars[REBUILDS] - rebuilds)
+        learning = time.perf_counter() - began - recomputing * (model.state.scalars[REBUILDS] - rebuilds)
         turns.append((learning, *alternately(lambda m=model: m.score(events), peer, repeats=1)))
     learning, scoring, beside = np.min(turns, axis=0)
     score = scoring / EVENTS
-    return Cost(score, learning / len(wrong) - score + anew / B, beside)
+    return Cost(score, learning / len(wrong) - score + recomputing / B, beside)
 
 
 def score_cost(name: str, B: int, kind: Kind) -> Cost:
@@ -158,7 +158,7 @@ def against_B() -> list[Figure]:
     for kind in KINDS:
         for name in ("mtbprj", "mtbprj-2"):
             costs = {B: cost(name, B, kind, beside[B]) for B in BUDGETS}
-            scores, updates = ({B: getattr(c, part) for B, c in costs.items()} for part in ("score", "update"))
+            scores, updates = ({B: getattr(c, field) for B, c in costs.items()} for field in ("score", "update"))
             lines.append((f"{name}, {kind.name}", scores, updates))
             figures.append(growth(f"{name}, {kind.name}: score", scores, 1.1))
             figures.append(growth(f"{name}, {kind.name}: update", updates, 2.2))
@@ -209,7 +209,7 @@ METRICS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
 
 
 def beside_pairwise_kernels() -> list[Figure]:
-    """Event by event, since that is how a stream comes, and once all events in one call."""
+    """Event by event, as in a stream, and all events in one call."""
     figures = []
     for kind in KINDS:
         for metric in METRICS:
@@ -257,16 +257,18 @@ def spam() -> list[Figure]:
     """7,500 mails to 3 users; the budget is 5 % of what independent Perceptrons keep (Table 1 of the paper)."""
     folder = os.environ.get("WEFT_DATA")
     if not folder or not (Path(folder) / "pkdd06a.npz").exists():
-        return [Figure("spam, 7,500 mails: WEFT_DATA names no folder with pkdd06a.npz", "skipped", "", "", "", None)]
+        return [
+            Figure("spam, 7,500 mails: WEFT_DATA does not name a folder with pkdd06a.npz", "skipped", "", "", "", None)
+        ]
     data = np.load(Path(folder) / "pkdd06a.npz", allow_pickle=False)
     X = sparse.csr_array((data["data"].astype(float), data["indices"], data["indptr"]), shape=tuple(data["shape"]))
     X = sparse.csr_array(sparse.diags_array(1.0 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
     order = np.random.default_rng(0).permutation(X.shape[0])
     mails = weft.Stream(X[order], data["y"][order], data["task"][order])
     kernel = METRICS["poly"][0]
-    alone = weft.Model("mt-perceptron", graph="none", kernel=kernel)
-    alone.learn(mails)
-    B = max(1, round(0.05 * len(alone.support())))
+    independent = weft.Model("mt-perceptron", graph="none", kernel=kernel)
+    independent.learn(mails)
+    B = max(1, round(0.05 * len(independent.support())))
     figures = []
     for name in ("mtbprj", "mtbprj-2", "mtrbp", "mtforg"):
         further = {"R": 2.0} if name == "mtforg" else {}  # K'(x, x) = (1 + |x|^2)^2

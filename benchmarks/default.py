@@ -11,9 +11,9 @@ from benchmarks.memory import moved
 from benchmarks.own_and_shared import ETA, EVENTS, TASKS, VW, B, stream, vw_lines
 
 SHARES = {"adaptive": 0.4, "auto": 0.2}
-"""Of the events per second of mt-ogd, at least."""
+"""Least share of the events per second of mt-ogd."""
 MOST_US = 20.0
-"""For one event, predicted or learned."""
+"""Largest time for one event, predicted or learned."""
 
 
 def run() -> list[Figure]:
@@ -36,7 +36,7 @@ def _large() -> list[Figure]:
         wabbit, peer, least, *ours = (seconds / EVENTS for seconds in alternately(wabbits, *runs))
     figures = [
         Figure(
-            "the memory of adaptive, 80 of 2^18 features, 20 tasks: moved and not learned from",
+            "memory traffic of adaptive, 80 of 2^18 features, 20 tasks: without learning",
             f"{least * 1e6:.3f} us",
             f"mt-ogd {peer * 1e6:.3f} us",
             f"{peer / least:.2f} of its rate",

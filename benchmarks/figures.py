@@ -1,4 +1,4 @@
-"""What a benchmark reports, and how time is taken."""
+"""What a benchmark reports, and how time is measured."""
 
 import math
 import time
@@ -18,7 +18,7 @@ class Figure(NamedTuple):
 
 
 def best(run: Callable[[], object], repeats: int = 5) -> float:
-    """Seconds of the fastest of some runs."""
+    """Seconds of the fastest of several runs."""
     times = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -28,7 +28,7 @@ def best(run: Callable[[], object], repeats: int = 5) -> float:
 
 
 def alternately(*runs: Callable[[], object], repeats: int = 7) -> list[float]:
-    """Seconds of the fastest time of each, taken in turns: a slow minute of the machine then slows all of them."""
+    """Seconds of the fastest time of each, measured in turns: a slow minute of the machine then affects all of them."""
     times = [math.inf] * len(runs)
     for _ in range(repeats):
         for at, run in enumerate(runs):

@@ -1,7 +1,7 @@
-"""Low rank + personal: steps against a full singular value decomposition each, and the paper's run times.
+"""Low-rank learners: steps against a full singular value decomposition each, and the paper's run times.
 
 Yang, Zhao and Gao (2017) give the sizes of their three sets in Table 1 and the seconds that a whole run took them in
-Table 3. `pu_spam` is the first of these sets; streams of the sizes of the others are made here: as many tasks, events
+Table 3. `pu_spam` is the first of these sets; synthetic streams have the sizes of the others: as many tasks, events
 and features, every task with a number of events between the least and the most of the table, and all tasks that have
 events left in every round.
 """
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
         return weft.Stream(self.X, self.y, self.task, self.rounds)
 
 
-def made(counts: np.ndarray, features: int, nonzeros: int, rank: int = 3, seed: int = 0) -> Rows:
+def synthetic(counts: np.ndarray, features: int, nonzeros: int, rank: int = 3, seed: int = 0) -> Rows:
     """Sparse rows of unit length and models of a low rank; round t has every task with more than t events."""
     rng = np.random.default_rng(seed)
     rounds, task = np.nonzero(np.arange(counts.max())[:, None] < counts[None, :])
@@ -54,7 +54,7 @@ def made(counts: np.ndarray, features: int, nonzeros: int, rank: int = 3, seed: 
 
 
 def full_steps(prox: Any, rows: Rows, eta: float = 0.1, lam: float = 1e-3) -> np.ndarray:
-    """The algorithm with a whole singular value decomposition in every round."""
+    """The algorithm with a full singular value decomposition in every round."""
     U, V, scores = np.zeros((FEATURES, TASKS)), np.zeros((FEATURES, TASKS)), np.zeros(len(rows.y))
     for t in np.unique(rows.rounds):
         at = np.flatnonzero(rows.rounds == t)
@@ -70,9 +70,9 @@ def full_steps(prox: Any, rows: Rows, eta: float = 0.1, lam: float = 1e-3) -> np
 
 
 def one_task_steps() -> list[Figure]:
-    """A stream of one task a round, after every task has had a step; both ways from the same blank state."""
+    """A stream with one task per round; weft and the full decomposition start from the same empty state."""
     figures = []
-    rows = made(np.full(TASKS, 3), FEATURES, NONZEROS)
+    rows = synthetic(np.full(TASKS, 3), FEATURES, NONZEROS)
     rows = rows._replace(rounds=np.arange(len(rows.y)))
     for name, prox in LEARNERS.items():
 
@@ -100,7 +100,7 @@ def _times(what: str, ours: float, peer: str, theirs: float, target: float) -> F
 def all_present() -> list[Figure]:
     """Rounds of all tasks beside LAPACK's thin decomposition of a matrix of that size."""
     figures = []
-    rows = made(np.full(TASKS, 12), FEATURES, NONZEROS)
+    rows = synthetic(np.full(TASKS, 12), FEATURES, NONZEROS)
     matrix = np.random.default_rng(1).normal(size=(FEATURES, TASKS))
 
     def thin() -> None:
@@ -161,13 +161,15 @@ def spam() -> Rows | None:
 def whole_runs() -> list[Figure]:
     sets: dict[str, Rows | None] = {
         "pu_spam, 7,070 mails, 4 users": spam(),
-        "18,664 events, 12 tasks, 400 features (size of MHC-I)": made(between(415, 3793, 18664, 12), 400, 8),
-        "6,000 events, 30 tasks, 1,783 features (size of EachMovie)": made(np.full(30, 200), 1783, 200),
+        "18,664 events, 12 tasks, 400 features (size of MHC-I)": synthetic(between(415, 3793, 18664, 12), 400, 8),
+        "6,000 events, 30 tasks, 1,783 features (size of EachMovie)": synthetic(np.full(30, 200), 1783, 200),
     }
     figures = []
     for at, (what, rows) in enumerate(sets.items()):
         if rows is None:
-            figures.append(Figure(f"{what}: WEFT_DATA names no folder with pu_spam.npz", "skipped", "", "", "", None))
+            figures.append(
+                Figure(f"{what}: WEFT_DATA does not name a folder with pu_spam.npz", "skipped", "", "", "", None)
+            )
             continue
         for name, seconds in PAPER.items():
             stream = rows.stream

@@ -48,14 +48,14 @@ def _sparse(tasks: int) -> weft.Stream:
 
 
 def _second_pass(name: str, events: weft.Stream) -> Callable[[], object]:
-    """The tasks are known, their memory is there."""
+    """A second pass: the tasks are known and their memory is allocated."""
     model = weft.Model(name)
     model.learn(events)
     return lambda: model.learn(events)
 
 
 def _million() -> Figure:
-    """A million tasks, ten million events in chunks made on the way; only learning is timed."""
+    """A million tasks, ten million events in chunks made during the run; only learning is timed."""
     tasks, events, chunk, nonzeros, features = 1_000_000, 10_000_000, 500_000, 10, 1 << 16
     model, seconds = weft.Model("mt-ogd", b=10.0, eta=0.1), 0.0
     for seed in range(events // chunk):

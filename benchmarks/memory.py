@@ -1,7 +1,7 @@
-"""The memory that `adaptive` needs an event for, moved and not learned from: what no arithmetic could save.
+"""The memory traffic of `adaptive` without its arithmetic: a lower limit of its time per event.
 
-A pair and a feature have a cache line of eight numbers each. Every non-zero of a row reads and writes both, asked for a
-row ahead; nothing is computed. As for a new model, the first use of memory counts.
+A pair and a feature have a cache line of eight numbers each. Every non-zero of a row reads and writes both, prefetched
+one row ahead; nothing is computed. As for a new model, the first use of memory counts.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import compiled
-from weft.compiled.lanes import WIDTH, four_at, put_four, spread
+from weft.compiled.lanes import WIDTH, broadcast, load_four, store_four
 from weft.storage.arena import zeros
 
 LINE = 8
@@ -28,10 +28,10 @@ def _move(own, features, task, indptr, indices, values):
             j = np.uint64(indices[later + e - begin])
             prefetch(own, (then + j) * line)
             prefetch(features, j * line)
-            j, x = np.uint64(indices[e]), spread(values[e])
+            j, x = np.uint64(indices[e]), broadcast(values[e])
             for array, row in ((own, first + j), (features, j)):
-                put_four(array, row * line, four_at(array, row * line) + x)
-                put_four(array, row * line + half, four_at(array, row * line + half) + x)
+                store_four(array, row * line, load_four(array, row * line) + x)
+                store_four(array, row * line + half, load_four(array, row * line + half) + x)
 
 
 def moved(X: sparse.csr_array, task: np.ndarray, tasks: int) -> Callable[[], None]:

@@ -33,7 +33,7 @@ def _events() -> list[tuple[dict[str, float], int, str]]:
 
 
 def _best_median(name: str) -> float:
-    """The machine is another one from minute to minute."""
+    """The best of three passes, because the speed of the machine varies from minute to minute."""
     return min(_median(name) for _ in range(3))
 
 

@@ -1,4 +1,4 @@
-"""`mt-ogd` on a clique, 20 tasks, 80 of 2^18 features: a twin in C, Vowpal Wabbit -q from its cache, river."""
+"""`mt-ogd` on a clique, 20 tasks, 80 of 2^18 features: the same loop in C, Vowpal Wabbit -q from its cache, river."""
 
 import ctypes
 import shutil
@@ -20,7 +20,7 @@ REPEATS = 7
 
 
 def stream(events: int = EVENTS, seed: int = 0):
-    """Rows whose features are spread evenly; labels from models that agree in most of their weights."""
+    """Rows with evenly distributed features; labels from models that agree in most of their weights."""
     rng = np.random.default_rng(seed)
     width = FEATURES // NONZEROS
     columns = rng.integers(0, width, (events, NONZEROS)) + width * np.arange(NONZEROS)
@@ -59,7 +59,7 @@ def run() -> list[Figure]:
         figures.insert(
             0,
             Figure(
-                f"{name}: a twin in C",
+                f"{name}: the same loop in C",
                 f"{ours * 1e6:.3f} us",
                 f"C {in_c * 1e6:.3f} us",
                 f"{share:.2f} of its rate",
@@ -71,7 +71,7 @@ def run() -> list[Figure]:
 
 
 def _twin(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Callable[[], None] | None:
-    """The same run in C, or None without a compiler; its scores must be weft's."""
+    """The same run in C, or None without a compiler; its scores must equal weft's."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
@@ -88,7 +88,7 @@ def _twin(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Callable[[], 
     rates = ETA / (1 + B), ETA * B / ((1 + B) * TASKS)
     scores = np.empty(len(y))
 
-    def run() -> None:  # with fresh models, as weft has them
+    def run() -> None:  # with new models, as in weft
         own, shared = np.zeros(TASKS * FEATURES), np.zeros(FEATURES)
         rows = (a.ctypes.data for a in (task, label, indptr, indices, values))
         function(len(y), FEATURES, *rows, *rates, *(a.ctypes.data for a in (own, shared, scores)))
@@ -97,12 +97,12 @@ def _twin(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Callable[[], 
     model = weft.Model("mt-ogd", b=B, eta=ETA, tasks=TASKS)
     gap = float(np.abs(model.learn(weft.Stream(X, y, task)) - scores).max())
     if gap > 1e-9:
-        raise AssertionError(f"the twin in C issued other scores, by {gap:g}")
+        raise AssertionError(f"the loop in C issued scores that differ by up to {gap:g}")
     return run
 
 
 VW = "-b 22 -q tx --loss_function logistic"
-"""2^22 weights, so that few of the 5 million pairs of task and feature collide."""
+"""2^22 weights, so that few of the 5 million (task, feature) pairs collide."""
 
 
 def vw_lines(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Iterator[str]:

@@ -44,7 +44,7 @@ def _picture(times: dict[int, float]) -> str:
     steep = np.linspace(x[0], x[0] + math.log2(top / y[0]), 20)
     lines = [
         pictures.Line("measured", pictures.BLUE, x, y),
-        pictures.Line("in step with d", pictures.GREY, steep, y[0] * 2.0 ** (steep - x[0]), True),
+        pictures.Line("proportional to d", pictures.GREY, steep, y[0] * 2.0 ** (steep - x[0]), True),
     ]
     title = "mt-eg: microseconds per event, 20 tasks, 10 non-zeros"
     panel = pictures.Panel(title, "log2 of the number of features d", lines, top, lambda v: f"{v:.0f}")

@@ -1,4 +1,4 @@
-"""Adaptive smoothed learners on rounds of 19 mine fields, against the dense oracle; many tasks; relations learned."""
+"""Adaptive smoothed learners on rounds of 19 mine fields, against the dense oracle; many tasks; learned relations."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def rounds_of(task: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 
 def landmine(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """The 19 fields of the paper: standard columns, an intercept, rows of length 1."""
+    """The 19 fields of the paper: standardised columns, an intercept, rows of length 1."""
     path = Path(os.environ.get("WEFT_DATA", "")) / "landmine.npz"
     if not path.is_file():
         return None
@@ -45,19 +45,19 @@ def run() -> list[Figure]:
 def _landmine() -> list[Figure]:
     rows = landmine()
     if rows is None:
-        what = "osmtl-e, 19 mine fields: WEFT_DATA names no folder with landmine.npz"
+        what = "osmtl-e, 19 mine fields: WEFT_DATA does not name a folder with landmine.npz"
         return [Figure(what, "skipped", "", "", "", None)]
     X, y, task, turn = rows
-    letters = {"alpha": 0.9, "C": 1.0}
+    parameters = {"alpha": 0.9, "C": 1.0}
     stream, bounds = weft.Stream(X, y, task, turn), np.searchsorted(turn, range(turn[-1] + 2))
     figures = []
     for condition in ("margin", "mistake", "active"):
 
         def ours(condition: str = condition) -> object:
-            return weft.Model("osmtl-e", tasks=19, condition=condition, **letters).learn(stream)
+            return weft.Model("osmtl-e", tasks=19, condition=condition, **parameters).learn(stream)
 
         def theirs(condition: str = condition) -> object:
-            return Osmtl(10, 19, "e", condition, **letters).learn(X, y, task, bounds)
+            return Osmtl(10, 19, "e", condition, **parameters).learn(X, y, task, bounds)
 
         mine, peer = alternately(ours, theirs, repeats=3)
         what = f'osmtl-e, 19 mine fields, condition="{condition}", an event'
@@ -66,7 +66,7 @@ def _landmine() -> list[Figure]:
 
 
 def _many_tasks() -> list[Figure]:
-    """One-task rounds: an event costs the same with 10 and with 2,000 tasks that are known."""
+    """One-task rounds: an event costs the same with 10 and with 2,000 known tasks."""
     rng, events = np.random.default_rng(0), 20_000
     X, y = rng.normal(size=(events, 20)), rng.choice([-1.0, 1.0], events)
     seconds = []

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit over its text format, and over its own binary cache: the fastest way it can be fed."""
+"""Vowpal Wabbit over its text format, and over its own binary cache: its fastest input."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +25,6 @@ def passes(lines: Iterable[str], options: str, cached: bool = True) -> Iterator[
 
 
 def seconds(lines: Iterable[str], options: str, cached: bool = True) -> float:
-    """Seconds of the fastest of some passes."""
+    """Seconds of the fastest of several passes."""
     with passes(lines, options, cached) as run:
         return best(run)

@@ -6,8 +6,8 @@ Run `weft reproduce all` first. Experiments with cells that are missing are name
 import sys
 from pathlib import Path
 
-from weft.experiments import cells, markdown, shelf
-from weft.experiments.page import Section
+from weft_reproduction import cells, markdown, shelf
+from weft_reproduction.page import Section
 
 HEAD = """\
 # The papers, re-run

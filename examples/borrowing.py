@@ -1,7 +1,7 @@
-"""Small tasks borrow from large ones: a fleet of sensors, each with a calibration of its own, most with few readings.
+"""Small tasks gain from large ones: a fleet of sensors, each with a calibration of its own, most with few readings.
 
 40 sensors of two makes; those of a make nearly agree. One has about a thousand readings, half of them fewer than fifty.
-Own models, one pooled model, and mt-ogd between the two, each with the rate that suits it best, of the same nine.
+Own models, one pooled model, and mt-ogd between the two, each with the best of the same nine rates.
 """
 
 import math
@@ -47,7 +47,7 @@ def main() -> None:
         print(f"{label:<26}{error.mean():.4f}{error[small].mean():12.4f}{error[first].mean():18.4f}{eta:16g}")
     scores = weft.Model("mt-ogd", loss="square").learn(stream)  # nothing to tune
     error = (scores - stream.y) ** 2
-    print(f"{'mt-ogd as it comes':<26}{error.mean():.4f}{error[small].mean():12.4f}{error[first].mean():18.4f}")
+    print(f"{'mt-ogd, defaults':<26}{error.mean():.4f}{error[small].mean():12.4f}{error[first].mean():18.4f}")
 
 
 if __name__ == "__main__":

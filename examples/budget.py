@@ -1,7 +1,7 @@
 """Error and F-measure against the budget: four learners with and without a graph, on spam of three users.
 
 The set is task A of the spam challenge of ECML/PKDD 2006 (7,500 mails), as `pkdd06a.npz` in the folder that WEFT_DATA
-names: CSR parts `data`, `indices`, `indptr`, `shape`; `y`; `task`. Rows of counts have length 1, the kernel is
+names: CSR arrays `data`, `indices`, `indptr`, `shape`; `y`; `task`. Rows of counts have length 1, the kernel is
 (1 + <x, z>)^2, and the order is random. N0 is the number of rows that a Perceptron per task keeps without a budget.
 """
 
@@ -28,9 +28,9 @@ def mails() -> weft.Stream:
     return weft.Stream(X, y, task)
 
 
-def run(stream: weft.Stream, name: str, graph: str, **letters: object) -> tuple[float, float, int]:
+def run(stream: weft.Stream, name: str, graph: str, **parameters: object) -> tuple[float, float, int]:
     """Error and F-measure of +1, over all users, of the scores issued before learning; and rows kept."""
-    model = weft.Model(name, graph=graph, kernel=KERNEL, tasks=3, **letters)
+    model = weft.Model(name, graph=graph, kernel=KERNEL, tasks=3, **parameters)
     model.learn(stream)
     return model.tally.total["error"], model.tally.total["f1"], model.usage().rows
 
@@ -42,8 +42,8 @@ def main() -> None:
         for graph in ("none", "complete"):
             free[graph].append(run(stream, "mt-perceptron", graph))
             budgets = [max(1, round(share * free["none"][-1][2])) for share in SHARES]
-            for name, letters in LEARNERS.items():
-                held[name, graph].append([run(stream, name, graph, B=B, **letters) for B in budgets])
+            for name, parameters in LEARNERS.items():
+                held[name, graph].append([run(stream, name, graph, B=B, **parameters) for B in budgets])
     for at, what in ((0, "error"), (1, "F")):
         print(f"{what + ', %, at a budget of':<24}" + "".join(f"{100 * share:>7g} %" for share in SHARES))
         for (name, graph), runs in held.items():

@@ -1,15 +1,17 @@
 """Does sharing help on these data? Several learners on the same random orders of one stream.
 
-The stream is an array of rows, labels and task names, as it would come out of a data frame or a CSV file. 40 tasks
-nearly agree, 8 are loners, and four events at a time arrive together (a round): what a shared loss is about.
+The stream is an array of rows, labels and task names, as from a data frame or a CSV file. 40 tasks nearly agree, 8 are
+loners that agree with no other task, and four events at a time arrive together (a round), which a shared loss needs.
 """
+
+import numpy as np
 
 import weft
 from weft.streams import related_tasks
 
-made = related_tasks(tasks=48, events=4000, groups=1, loners=8, round_size=4, seed=3)
-X, y, task = made.X.toarray(), made.y, made.tasks  # what a user would start from
-rounds = [number for number in range(made.n_rounds) for _ in range(made.rounds[number], made.rounds[number + 1])]
+synthetic = related_tasks(tasks=48, events=4000, groups=1, loners=8, round_size=4, seed=3)
+X, y, task = synthetic.X.toarray(), synthetic.y, synthetic.tasks  # what a user would start from
+rounds = np.repeat(np.arange(synthetic.n_rounds), np.diff(synthetic.rounds))
 
 
 def main() -> None:
@@ -35,7 +37,7 @@ def main() -> None:
         print(f"{row['learner']:<21}{row['difference']:+.3f} ±{row['difference_se']:.3f}")
 
     loners = [row for row in found.per_task() if row["task"].startswith("loner")]
-    print("\nmean error on the loners alone:")
+    print("\nmean error of the loners:")
     for label in found.learners:
         print(f"{label:<21}{sum(row[label] for row in loners) / len(loners):.3f}")
 

@@ -1,7 +1,7 @@
-"""Theorems evaluated on a run: what the shared-loss learners promise, and how much of it was needed.
+"""Theorems evaluated on a run: the bounds of the shared-loss learners, and how tight they are.
 
 A run records every loss, step and length; a bound compares it with any fixed weight vectors, the comparator: here those
-that made the labels, and zero. Both sides are printed, so that one sees how far a promise is from what happened.
+that made the labels, and zero. Both sides are printed, so that you can see how far a bound is from the actual loss.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
-"""Regression: a model per sensor, sensors that fall silent, and a vector of numbers per event.
+"""Regression: a model per sensor, sensors with missing readings, and a vector of numbers per event.
 
-Six sensors read at the same moments, so a moment is a round. Now and then one sends nothing: its label is NaN, it is
-predicted and not learned. Then two numbers per moment, the wind, whose deviations count together as one distance.
+Six sensors are read at the same moments, so a moment is a round. Sometimes a sensor sends nothing: its label is NaN,
+and it is predicted and not learned. The second example predicts two numbers per moment, the wind; its loss is one
+distance.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ SENSORS, MOMENTS, INPUTS = 6, 800, 5
 
 
 def readings(seed: int = 4):
-    """(moments, inputs) for every sensor, and what it read: NaN where it was silent."""
+    """(moments, inputs) for every sensor, and its reading: NaN where it is missing."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(MOMENTS, SENSORS, INPUTS))
     truth = rng.normal(size=INPUTS) + 0.5 * rng.normal(size=(SENSORS, INPUTS))
@@ -34,8 +35,8 @@ def main() -> None:
         worst = np.nanmax(np.abs(Y - scores.reshape(Y.shape)), axis=1)
         total = model.tally.total
         print(f"{norm:<5} mean deviation {total['error']:.3f}, worst sensor of a moment {worst.mean():.3f} on average")
-    silent = int(np.isnan(Y).sum())
-    print(f"{model.tally.total['events']} readings were counted; {silent} silences were predicted and not learned")
+    missing = int(np.isnan(Y).sum())
+    print(f"{model.tally.total['events']} readings were counted; {missing} missing ones were predicted and not learned")
 
     rng = np.random.default_rng(5)
     weather = rng.normal(size=(MOMENTS, INPUTS))

@@ -1,8 +1,9 @@
-"""What sharing is worth, by how much the tasks differ: multitask (MT), independent (IT) and single-task (ST) descent.
+"""Gain from sharing, by the variance of the tasks: multitask (MT), independent (IT) and single-task (ST) descent.
 
 20 tasks u_i = u + c e_i in 10 dimensions, e_i Gaussian with mean 0, scaled so that the longest has length 1 and the
 variance is sigma^2; 4,000 events, one random task each, rows uniform on the sphere, y = <u_i, row> + 0.1 noise, square
-loss. The figures are losses above those of the u_i themselves, means over ten seeds. mt-ogd is told sigma, Hedge not.
+loss. The figures are losses above those of the u_i themselves, means over ten seeds. mt-ogd is given sigma, Hedge is
+not.
 """
 
 import math
@@ -17,7 +18,7 @@ LEARNERS = {"IT": {"b": 0.0}, "ST": {"b": math.inf}, "MT paper": {}, "MT best": 
 
 
 def related(variance: float, seed: int) -> tuple[np.ndarray, weft.Stream]:
-    """Task vectors with that variance (at most about 0.5 can be had in this way), and a stream."""
+    """Task vectors with that variance (at most about 0.5 can be reached in this way), and a stream."""
     rng = np.random.default_rng(seed)
     u, e, low, high = rng.normal(size=FEATURES), rng.normal(size=(TASKS, FEATURES)), 0.0, 10.0
     u, e = u / np.linalg.norm(u), e - e.mean(axis=0)
@@ -37,13 +38,13 @@ def regrets(variance: float) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for U, stream in (related(variance, seed) for seed in range(SEEDS)):
         y, runs, theory = stream.y, {}, {"L": 2 * (D + float(np.max(np.abs(stream.y)))), "T": EVENTS}
-        for rate, letters in (("theory", theory), ("adaptive", {"eta": "adaptive"})):
+        for rate, parameters in (("theory", theory), ("adaptive", {"eta": "adaptive"})):
             for name, how in LEARNERS.items():
-                runs[f"{rate} {name}"] = ("mt-ogd", {"sigma": math.sqrt(variance), **letters, **how})
+                runs[f"{rate} {name}"] = ("mt-ogd", {"sigma": math.sqrt(variance), **parameters, **how})
         runs["adaptive Hedge"] = ("hedge-mt-ogd", {})
         best = np.sum((y - np.sum(stream.X.toarray() * U[stream.tasks], axis=1)) ** 2)
-        for name, (learner, letters) in runs.items():
-            scores = weft.Model(learner, tasks=TASKS, loss="square", D=D, **letters).learn(stream)
+        for name, (learner, parameters) in runs.items():
+            scores = weft.Model(learner, tasks=TASKS, loss="square", D=D, **parameters).learn(stream)
             found.setdefault(name, []).append(float(np.sum((scores - y) ** 2) - best))
     return {name: float(np.mean(values)) for name, values in found.items()}
 

@@ -1,7 +1,7 @@
 """Which of six topics is this text about? Multiclass by binary tasks that share one loss.
 
-Every coding turns a label into a row of -1 and +1, one binary task per column, and the norm says how many wrong columns
-matter: one spoils one-vs-rest and the bits of a number; an error-correcting code puts up with some.
+Every coding turns a label into a row of -1 and +1, one binary task per column. The norm says how many wrong columns
+matter: one is too many for one-vs-rest and for the bits of a number; an error-correcting code tolerates some.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ WORDS, DOCUMENTS = 3000, 3000
 
 
 def texts(seed: int = 2):
-    """Bags of words: common words everywhere, and for every topic some that it likes more."""
+    """Bags of words: common words everywhere, and for every topic some that are more frequent."""
     rng = np.random.default_rng(seed)
     common = 1.0 / np.arange(1, WORDS + 1)
-    liked = common * np.where(rng.random((len(TOPICS), WORDS)) < 0.06, 6.0, 1.0)
+    weights = common * np.where(rng.random((len(TOPICS), WORDS)) < 0.06, 6.0, 1.0)
     topic = rng.integers(0, len(TOPICS), DOCUMENTS)
     rows = []
     for t in topic:
-        words, counts = np.unique(rng.choice(WORDS, 60, p=liked[t] / liked[t].sum()), return_counts=True)
+        words, counts = np.unique(rng.choice(WORDS, 60, p=weights[t] / weights[t].sum()), return_counts=True)
         values = np.log1p(counts)
         rows.append(sparse.csr_array((values / np.linalg.norm(values), (0 * words, words)), shape=(1, WORDS)))
     return sparse.vstack(rows, format="csr"), [TOPICS[t] for t in topic]
@@ -40,9 +40,9 @@ def main() -> None:
 
     learner = Multiclass("implicit", labels=TOPICS, C=1.0)
     predicted = learner.learn(X, y)
-    late = [said == true for said, true in zip(predicted[-1000:], y[-1000:], strict=True)]
-    print(f"\none-vs-rest, the last 1,000 texts: {1 - np.mean(late):.3f} wrong")
-    print(f"the last text is about {y[-1]}; said before it was learned: {predicted[-1]}")
+    right = [guess == true for guess, true in zip(predicted[-1000:], y[-1000:], strict=True)]
+    print(f"\none-vs-rest, the last 1,000 texts: {1 - np.mean(right):.3f} wrong")
+    print(f"the last text is about {y[-1]}; predicted before it was learned: {predicted[-1]}")
 
 
 if __name__ == "__main__":

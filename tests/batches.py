@@ -27,14 +27,14 @@ def event(features, values, task=0):
 
 
 def find(index, task, batch):
-    """The slots of the batch's first row, -1 where a pair was never opened."""
+    """The slots of the batch's first row, -1 for a pair that does not exist."""
     slots = np.empty(batch.indptr[1], np.int64)
     pairs.find_row(index.keys, index.table, np.zeros(1), task, batch.indices, 0, batch.indptr[1], slots)
     return slots
 
 
 def open_pairs(index, task, batch):
-    """The slots of the batch's first row, opened where they were not."""
+    """The slots of the batch's first row; missing pairs are created."""
     slots = find(index, task, batch)
     pairs.open_row(*index, task, batch.indices, 0, batch.indptr[1], slots)
     return slots

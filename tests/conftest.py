@@ -2,8 +2,8 @@
 
 
 def pytest_collection_modifyitems(items):
-    """Contracts first, whose groups share out what has to be compiled; then all who need some of it; the command line
-    and the documents, which need much of everything, last."""
+    """Contracts first, whose groups divide the compilation between workers; then the tests that need some of it; the
+    command line and the documents, which need most of it, last."""
     items.sort(key=_turn)
 
 

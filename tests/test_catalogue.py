@@ -1,4 +1,4 @@
-"""The catalogue: names, letters, ranges, and learners as JSON."""
+"""The catalogue: names, parameters, ranges, and learners as JSON."""
 
 import json
 import random
@@ -50,7 +50,7 @@ def test_through_json(setting):
 
 
 def draw(rng, parameter):
-    """A value that the parameter's own words allow."""
+    """A value that the description of the parameter allows."""
     if "True or False" in parameter.allowed:
         return rng.choice([True, False])
     if "finite number" in parameter.allowed:
@@ -82,7 +82,7 @@ def draw(rng, parameter):
 def test_random_parameters_through_json(entry):
     rng = random.Random(entry.name)
     built = 0
-    joint = getattr(LEARNERS[entry.name], "counts_tasks", False)  # what is fine one by one may not go together
+    joint = build(entry.name, {}).traits.counts_tasks  # valid values may not be valid together
     for _ in range(400 if joint else 60):
         parameters = {p.name: draw(rng, p) for p in entry.parameters if rng.random() < 0.7}
         if parameters.get("kernel") is not None and parameters.get("loss") == "uniclass":

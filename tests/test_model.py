@@ -1,4 +1,4 @@
-"""Model, the public face."""
+"""Model, the public API."""
 
 import copy
 import os
@@ -120,7 +120,7 @@ def test_rows_of_every_kind_in_single_events(setting):
 
 
 def test_single_events_grow_everything():
-    """Ever more features, tasks and pairs: buffers and states are made again, and nothing is lost."""
+    """Ever more features, tasks and pairs: buffers and states are recreated, and nothing is lost."""
     single, bulk = weft.Model("perceptron"), weft.Model("perceptron")
     rows = [{f"f{(7 * i + j) % 997}": 1.0 + j for j in range(1 + i)} for i in range(120)]
     tasks, labels = [f"t{i % 37}" for i in range(120)], [1 if i % 3 else -1 for i in range(120)]
@@ -148,7 +148,7 @@ def test_columns_and_names_in_one_model():
     assert model.score([[1.0, 0.0, 1.0]], "ann").tolist() == [5.0]
 
 
-def test_a_row_longer_than_R_is_remarked_once():
+def test_a_row_longer_than_R_is_warned_of_once():
     model = weft.Model("implicit", R=1.0)
     with pytest.warns(UserWarning, match=r"norm 5 exceeds R=1"):
         model.learn_one({"a": 3.0, "b": 4.0}, 1, "ann")

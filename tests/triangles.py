@@ -1,4 +1,4 @@
-"""Gram matrices of which only the lower triangle is live; all else is nan, and has to stay so."""
+"""Gram matrices of which only the lower triangle is used; all else is NaN and must stay NaN."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ SIZES = [1, 2, 3, 4, 5, 15, 16, 17, 18, 31, 32, 33, 34, 50, 67]
 
 
 def lower(G, capacity=None):
-    """The lower triangle of G as kernels have it."""
+    """The lower triangle of G as kernels store it."""
     n = len(G)
     M = np.full((capacity or n + 3, capacity or n + 3), np.nan)
     M[:n, :n][np.tril_indices(n)] = G[np.tril_indices(n)]
@@ -14,7 +14,7 @@ def lower(G, capacity=None):
 
 
 def dense(M, n):
-    """The symmetric matrix that is meant; nothing else may have been written."""
+    """The symmetric matrix; nothing else may have been written."""
     outside = np.ones(M.shape, bool)
     outside[:n, :n][np.tril_indices(n)] = False
     assert np.isnan(M[outside]).all()

@@ -1,13 +1,13 @@
 """Draw the pictures of the documentation from runs of weft: `python docs/pictures/make.py [folder]`.
 
     learning-curves.svg  the four learners of `weft demo` on its stream, averaged over 20 seeds
-    separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which learning alone cannot follow
-    own-and-shared.svg   the models of mt-ogd as a shared part and parts of their own, and how b divides a step
+    separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which independent tasks cannot follow
+    own-and-shared.svg   the models of mt-ogd as a shared part and own parts, and how b divides a step
     task-variance.svg    the figures of examples/task_variance.py
-    budget.svg           the errors that examples/budget.py prints, as docs/budget.md shows them: they need a real set
+    budget.svg           the errors that examples/budget.py prints, as docs/budget.md shows them
 
-Plain SVG. The colours suit a light page and change on a dark one; lines are labelled where they end, so that nobody
-needs the colours.
+Plain SVG. The colours suit a light page and change on a dark one; lines are labelled at their ends, so that the figures
+are readable without colours.
 """
 
 import importlib.util
@@ -43,7 +43,7 @@ text.a { fill: #58a6ff; } text.b { fill: #f0883e; } text.c { fill: #3fb950; } te
 
 
 class Line(NamedTuple):
-    """A curve: what it is called, its colour, its points, dashed or not."""
+    """A curve: its name, its colour, its points, dashed or not."""
 
     name: str
     colour: str
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One drawing: title, what x is, lines, the upper end of the y axis, how figures of y and of x are written."""
+    """One drawing: title, name of the x axis, lines, the upper end of the y axis, formats of y and of x."""
 
     title: str
     x_name: str
@@ -119,7 +119,7 @@ def _apart(places: list[float], least: float = 16.0) -> list[float]:
 
 
 def learning_curves() -> str:
-    """Error over the last tenth of the stream: all events, and those of the loners alone."""
+    """Error over the last tenth of the stream: all events, and those of the loners."""
     everyone: dict[str, list[np.ndarray]] = {candidate.label: [] for candidate in CANDIDATES}
     loners: dict[str, list[np.ndarray]] = {candidate.label: [] for candidate in CANDIDATES}
     ends = np.linspace(EVENTS // 20, EVENTS, 60).astype(int)
@@ -169,7 +169,7 @@ def separating_stream(k: int, C: float, cycles: int) -> weft.Stream:
 
 
 def separation(k: int = 8, C: float = 2.0**-5, cycles: int = 1000) -> str:
-    """The worst loss of every round, summed up."""
+    """The cumulative worst loss of the rounds."""
     stream = separating_stream(k, C, cycles)
     T = stream.n_rounds
     at = np.unique(np.linspace(0, T - 1, 200).astype(int))
@@ -183,9 +183,9 @@ def separation(k: int = 8, C: float = 2.0**-5, cycles: int = 1000) -> str:
         return total(trace[:, 0])
 
     best = total(np.maximum(0.0, 1.0 - stream.X.toarray().sum(axis=1)))
-    alone, shared = run("finite-horizon", norm="l1"), run("finite-horizon", norm="linf")
+    independent, shared = run("finite-horizon", norm="l1"), run("finite-horizon", norm="linf")
     lines = [
-        Line("each task alone", BLUE, at, alone),
+        Line("independent tasks", BLUE, at, independent),
         Line("shared loss, linf", GREEN, at, shared),
         Line("best fixed weights", GREY, at, best, dash=True),
     ]
@@ -199,7 +199,7 @@ NAMES = ("ann", "bob", "eve", "joe")
 
 
 def own_and_shared() -> str:
-    """Models of two features as the sum of two parts; and who moves how far at one event, for several b."""
+    """Models of two features as the sum of two parts; and the step of every task at one event, for several b."""
     return _side_by_side("own and shared parts; how b divides a step", [_sums_of_parts(), _divided_steps()], 430, 300)
 
 
@@ -248,8 +248,8 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], colour: str) ->
 
 
 def _divided_steps(left: int = 44, width: int = 92, longest: float = 78.0) -> str:
-    """From zero, one event of ann: every task's own and shared part, as parts of the step that ann alone would make."""
-    out = ['<text class="title" x="0" y="20">who moves how far when ann learns</text>']
+    """From zero, one event of ann: every task's own and shared part, as fractions of the step of an independent ann."""
+    out = ['<text class="title" x="0" y="20">step of every task when ann learns</text>']
     for at, b in enumerate((0.0, 1.0, 4.0, math.inf)):
         x = left + at * width
         model = weft.Model("mt-ogd", b=b, eta=0.5, loss="square", tasks=NAMES)
@@ -267,7 +267,7 @@ def _divided_steps(left: int = 44, width: int = 92, longest: float = 78.0) -> st
                 out.append(f'<path class="bar {BLUE}" d="M{x + c:.1f} {y}h{a:.1f}"/>')
     out.append(f'<path class="bar {GREEN}" d="M{left} 232h20"/><text x="{left + 28}" y="236">shared part</text>')
     out.append(f'<path class="bar {BLUE}" d="M{left + 140} 232h20"/><text x="{left + 168}" y="236">own part</text>')
-    out.append(f'<text x="{left}" y="266">b = 0: every task alone; b = inf: one model for all</text>')
+    out.append(f'<text x="{left}" y="266">b = 0: independent tasks; b = inf: one model for all</text>')
     return "\n".join(out)
 
 
@@ -314,7 +314,7 @@ def budget() -> str:
         lines.append(Line("no budget", GREY, np.array([0.0, x[-1]]), np.array([free, free]), True))
         return Panel(title, "rows, % of what separate Perceptrons keep", lines, 40.0, lambda y: f"{y:.0f}%", "g")
 
-    return draw([panel("complete", "error, users teach each other"), panel("none", "error, no graph")])
+    return draw([panel("complete", "error, complete graph"), panel("none", "error, no graph")])
 
 
 ROOT = Path(__file__).parents[2]

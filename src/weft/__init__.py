@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from weft.evaluation.comparison import compare
-    from weft.learners.catalogue import catalogue
+    from weft.learners.catalogue import catalogue, register
     from weft.model import Model, load
     from weft.stream import Stream
 
@@ -24,10 +24,11 @@ _HOMES = {
     "catalogue": "weft.learners.catalogue",
     "compare": "weft.evaluation.comparison",
     "load": "weft.model",
+    "register": "weft.learners.catalogue",
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Stream", "catalogue", "compare", "load"]
+__all__ = ["Model", "Stream", "catalogue", "compare", "load", "register"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import one_thread
+from weft.names import Name
 from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import Plan
 
@@ -15,14 +17,92 @@ Target = Literal["binary", "real", "point"]
 TRACE = ("loss", "tau", "n2", "C")
 """What a traced run records of every example: its loss, its step, |direction|^2, the aggressiveness in force.
 
-A learner whose theorems need something else says so in an attribute `trace` of its own.
+A learner whose theorems need something else names other columns in `Traits.trace`.
 """
 
 
-def trace_columns(learner: Any) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Traits:
+    """Facts about a learner with its parameters, which models, inspection and tests read.
+
+    The defaults describe one model per task that moves on its own losses only.
+    """
+
+    pooled: bool = False
+    """One model learns the rows of all tasks."""
+    task_names: tuple[Name, ...] = ()
+    """The only tasks there can be, in order; empty: any task may come at any time."""
+    counts_tasks: bool = False
+    """The rule contains the number of tasks, so that a new task changes the others."""
+    sums_over_tasks: bool = False
+    """The rule adds up numbers of all tasks, so that their order shows in the last bits; implied by `counts_tasks`."""
+    least_features: int = 0
+    """Models are weights that sum to one, spread over at least so many features; 0: no such constraint."""
+    projects: bool = False
+    """All models are projected when a task comes, so that a new task may start elsewhere than its score says."""
+    iterates: bool = False
+    """Results are found by iterations, or from squares, which amplify rounding: they agree to 1e-8, not to 1e-12."""
+    conservative: bool = True
+    """A round without loss changes no model."""
+    mistake_driven: bool = False
+    """A classifier that learns from mistakes, y s <= 0, alone: any score of the right sign changes nothing."""
+    refit_every: int = 0
+    """All models are fitted anew after so many labelled events, to every row so far; 0: never."""
+    keeps_rows: bool = False
+    """The models are made of rows that are kept (`support`); there are no weights."""
+    relates: bool = True
+    """There is a matrix of relations between tasks."""
+    similarities: bool = False
+    """Relations say how alike models are, not how far a step on one task moves another."""
+    reads_unknown: bool = False
+    """A feature that was never learned changes a score: it counts in the length of its row."""
+    keeps_integers: bool = True
+    """There are slots or counts in the state, not numbers of models only."""
+    trace: tuple[str, ...] = TRACE
+    """The columns of a trace."""
+
+
+def _accept(tasks: int, features: int) -> None:
+    """Any numbers of tasks and features will do."""
+
+
+def _count_nothing(state: Any, features: int) -> None:
+    """Features count when they first hold something."""
+
+
+def _as_it_is(state: Any, tasks: Ints) -> Any:
+    """Tasks need no preparation."""
+    return state
+
+
+def _never(state: Any) -> str | None:
+    """There is nothing to warn of."""
+    return None
+
+
+class Hooks(NamedTuple):
+    """What a model does around the rule, for learners that need it; without one, nothing.
+
+    refuse(tasks, features)
+        Raise ValueError if there are, or would be, too many of them.
+    admit(state, features)
+        Features 0 .. features-1 count from now on: columns of a table are known before they hold anything.
+    prepare(state, tasks) -> state
+        The state with what has to be worked out for these tasks before a kernel meets them.
+    warning(state) -> str | None
+        A sentence, given to the user once, if the stream broke what the guarantees assume; "" if it has not yet, and
+        None if it cannot, so that nobody need ask again.
+    """
+
+    refuse: Callable[[int, int], None] = _accept
+    admit: Callable[[Any, int], None] = _count_nothing
+    prepare: Callable[[Any, Ints], Any] = _as_it_is
+    warning: Callable[[Any], str | None] = _never
+
+
+def trace_columns(learner: "Learner") -> tuple[str, ...]:
     """The columns of a learner's trace."""
-    columns: tuple[str, ...] = getattr(learner, "trace", TRACE)
-    return columns
+    return learner.traits.trace
 
 
 class Kernels(NamedTuple):
@@ -170,19 +250,20 @@ class Distances(NamedTuple):
 class Learner(Protocol):
     """Hyper-parameters with a rule. All that changes is in the state, a NamedTuple of arrays.
 
-    What only some learners have is optional: `task_names` (the only tasks there can be, in order), `counts_tasks` (the
-    rule contains the number of tasks), `admit` (columns of a table are known before they hold anything), `remark`,
-    `refuse(tasks, features)` (raises ValueError if there are too many), `outliers(state, tasks, features)`,
-    `borrowing(state, tasks) -> list[Borrowed]`, `seen_row(state, batch)` (a row on the learner's own scale),
-    `similarities` (relations say who is alike, not how far a step reaches), `support(state, tasks) -> list[Kept]`,
-    `usage(state, tasks) -> Usage`, `trace`, `distances(state, tasks, features) -> Distances` and `explain(state, slot,
-    tasks, indices) -> Shares` (slot >= tasks is a task that is not known). A learner that refits has `refit(state)`,
-    `fit(state, batch, start)`, which keeps rows and refits after the last, and `refuse_fit(state, batch)`, which raises
-    ValueError if there is nothing to fit.
+    What only some learners can show of their state (explanations, kept rows, distances ...) are protocols of their own:
+    see `weft.inspection.views`.
     """
 
     name: ClassVar[str]
     paper: ClassVar[str]
+
+    @property
+    def traits(self) -> Traits:
+        """Facts about the learner."""
+
+    @property
+    def hooks(self) -> Hooks:
+        """What a model does around the rule."""
 
     @property
     def plan(self) -> Plan:
@@ -212,3 +293,26 @@ class Learner(Protocol):
 
     def relations(self, state: Any, tasks: int) -> Array:
         """(tasks, tasks): how much of a step on one task moves another; raises ValueError where there is none."""
+
+
+PARTS = (
+    "name",
+    "paper",
+    "traits",
+    "hooks",
+    "plan",
+    "target",
+    "tally_loss",
+    "hyper",
+    "kernels",
+    "init",
+    "weights",
+    "relations",
+)
+"""What the protocol asks for."""
+
+
+def missing_parts(kind: type) -> list[str]:
+    """What a class lacks to be a learner; a field of a dataclass is not lacking."""
+    given = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    return [part for part in PARTS if part not in given and not hasattr(kind, part)]

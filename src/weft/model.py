@@ -2,21 +2,23 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
-from weft.inspection.explanation import Explanation, explain
+from weft import refusals
+from weft.compiled.arrays import Floats
+from weft.inspection import views
+from weft.inspection.explanation import Explanation, explain, weights_of
 from weft.inspection.support import SupportRow, support, usage
-from weft.learner import Borrowed, Learner, Usage, trace_columns
-from weft.learners.catalogue import build
-from weft.maths.losses import LOGISTIC
-from weft.names import Name, Names, declared, plain
+from weft.labels import one_label
+from weft.learner import Borrowed, Distances, Learner, Target, Traits, Usage
+from weft.learners.catalogue import as_learner, parameters_as_json
+from weft.names import Name, Names, declared
 from weft.storage import state as states
 from weft.storage.batch import FINE, NO_ROOM, Batch
-from weft.storage.rows import REMEDY, as_table, scalar_label
+from weft.storage.rows import as_table
 from weft.storage.single import UNKNOWN, Single
 from weft.store.codec import FileError
 from weft.store.files import read_file, write_atomic
@@ -26,7 +28,6 @@ from weft.tally import Tally
 from weft.vocabulary import Proposal, Vocabulary
 
 _SINGLE_ROOM = 4096
-_SIMPLE = frozenset((str, int))
 
 
 class Model:
@@ -34,7 +35,8 @@ class Model:
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
     one it is `auto`, which has nothing to tune: `loss="square"` if labels are numbers. `tasks` declares tasks up front,
-    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features.
+    by their names or as a number (then they are called 0, 1, ...); `features` does the same for features. Tasks that
+    are declared, but that a graph of edges or cliques does not name, are tied to nobody.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -54,38 +56,36 @@ class Model:
         features: Iterable[Name] | int | None = None,
         **parameters: Any,
     ) -> None:
-        if isinstance(learner, str):
-            built = build(learner, parameters)
-        elif parameters:
-            raise ValueError("parameters go with a learner's name; this learner is already built")
-        elif isinstance(learner, type) or not hasattr(learner, "init"):
-            raise ValueError(f"{learner!r} is no learner; give a name of weft.catalogue(), or a learner that is built")
-        else:
-            built = learner
-        names = _task_names(built, tasks)
+        built, names = refusals.with_tasks(as_learner(learner, parameters), tasks)
         known = declared(features, "features")
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
-        if hasattr(built, "refuse"):
-            built.refuse(len(names), len(known))
+        built.hooks.refuse(len(names), len(known))
         self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
         self._set(Parts(built, self.vocabulary, built.init(names), None))
-        self._admit(len(known))
+        self._hooks.admit(self.state, len(known))
 
     def _set(self, parts: Parts) -> None:
         self.learner: Learner = parts.learner
+        self.name: str = parts.learner.name
+        self.target: Target = parts.learner.target
+        self.traits: Traits = parts.learner.traits
+        self._hooks = parts.learner.hooks
         self.vocabulary = parts.vocabulary
         self.state = parts.state
-        self.tally = Tally(self.vocabulary.tasks, self.learner.target, self.learner.tally_loss, parts.tally)
+        self.tally = Tally(self.vocabulary.tasks, self.target, self.learner.tally_loss, parts.tally)
         self._slots = self.vocabulary.tasks.slots
-        self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.learner.target == "binary" else {}
-        self._watched = hasattr(self.learner, "remark")
-        self._closed = bool(getattr(self.learner, "task_names", ()))
-        self._pooled = bool(getattr(self.learner, "pooled", False))
+        self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.target == "binary" else {}
+        self._may_warn = True
         self._single: Single | None = None
-        self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features))
+        self._make_room_for_names(*self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """The numbers of tasks and features."""
+        return len(self.vocabulary.tasks), len(self.vocabulary.features)
 
     def __repr__(self) -> str:
-        tasks, features = len(self.vocabulary.tasks), len(self.vocabulary.features)
+        tasks, features = self._sizes
         return f"Model({self.learner!r}, {tasks} tasks, {features} features, {self.tally.total['events']} events)"
 
     # --- learning ---
@@ -96,15 +96,18 @@ class Model:
         `trace`, an array with a row per example and the columns `weft.learner.trace_columns`, is filled with what the
         loss bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
         """
-        _expect_stream(stream)
-        trace = _expect_trace(trace, len(stream), len(trace_columns(self.learner)))
+        refusals.expect_stream(stream)
+        trace = refusals.expect_trace(trace, len(stream), len(self.traits.trace))
         batch = self._taken(self._proposed(stream))
         trace[:] = 0.0
         scores = np.empty(len(stream))
-        self._learn_batch(batch, scores, trace)
+        done, kernels, hyper = 0, self.learner.kernels, self.learner.hyper
+        while done < len(batch.rounds) - 1:
+            self._make_room_for_rounds(batch, done)
+            done = kernels.learn(hyper, self.state, batch, done, scores, trace)
         self.tally.count(batch, scores)
-        if self._watched:
-            self._remark()
+        if self._may_warn:
+            self._warn()
         return scores
 
     def fit(self, stream: Stream) -> "Model":
@@ -112,26 +115,23 @@ class Model:
 
         No scores are issued, so the tally stays as it is. A stream that is refused leaves the model as it was.
         """
-        _expect_stream(stream)
-        learner: Any = self.learner
-        if not hasattr(learner, "refit"):
-            raise ValueError(f"{learner.name} learns as it goes, and has no fit; use model.learn(stream)")
+        refusals.expect_stream(stream)
+        learner = views.expect_refits(self.learner)
         proposal = self._proposed(stream)
         learner.refuse_fit(self.state, proposal.batch)
         batch, done = self._taken(proposal), 0
         while done < len(batch.rounds) - 1:
-            self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), batch, done)
+            self._make_room_for_rounds(batch, done)
             done = learner.fit(self.state, batch, done)
         return self
 
     def _proposed(self, stream: Stream) -> Proposal:
         """The batch of a stream with its new names, checked before anything is changed."""
-        proposal = self.vocabulary.propose(stream, stream.labels(self.learner.target))
-        if self._closed and proposal.tasks.names:
-            raise ValueError(_not_in_graph(self.learner, proposal.tasks.names[0]))
+        proposal = self.vocabulary.propose(stream, stream.labels(self.target))
+        refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
-        self._expect_room(tasks, features)
-        self._reserve(tasks, features)
+        refusals.expect_room(self.learner, tasks, features)
+        self._make_room_for_names(tasks, features)
         return proposal
 
     def _taken(self, proposal: Proposal) -> Batch:
@@ -139,64 +139,32 @@ class Model:
         self.vocabulary.accept(proposal)
         if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
             self._single = None
-        self._admit(self.vocabulary.features.columns)
+        self._hooks.admit(self.state, self.vocabulary.features.columns)
         return proposal.batch
 
-    def _expect_room(self, tasks: int, features: int) -> None:
-        """Refuse numbers of tasks and features that the learner is not made for."""
-        least = getattr(self.learner, "least_features", 0)
-        if features < least:
-            raise ValueError(
-                f"{self.learner.name} spreads weight over features and needs at least {least}, not {features}; "
-                "declare them up front with features="
-            )
-        refuse = getattr(self.learner, "refuse", None)
-        if refuse is not None:
-            refuse(tasks, features)
-
-    def _learn_batch(self, batch: Batch, scores: Floats, trace: Floats) -> None:
-        kernels, hyper = self.learner.kernels, self.learner.hyper
-        done, rounds = 0, len(batch.rounds) - 1
-        while done < rounds:
-            self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), batch, done)
-            done = kernels.learn(hyper, self.state, batch, done, scores, trace)
-
-    def _reserve(self, tasks: int, features: int, batch: Batch | None = None, done: int = 0) -> None:
-        plan = self.learner.plan
-        if batch is None:
-            sizes = states.Sizes(tasks + 1, max(features, 1))
-        else:
-            sizes = states.sizes_for(self.state, tasks, features, batch, done)
-        grown = states.reserve(self.state, plan, sizes)
-        if batch is not None:
-            grown = states.reserve_pairs(grown, plan, features, batch, done, self._pooled, tasks)
-            grown = self._prepared(grown, batch.task[batch.rounds[done] :])
-        if grown is not self.state:
-            self.state, self._single = grown, None
+    def _make_room_for_names(self, tasks: int, features: int) -> None:
+        """Room for so many tasks and features, and the blank task after the last."""
+        sizes = states.Sizes(tasks + 1, max(features, 1))
+        self._replace_state(states.reserve(self.state, self.learner.plan, sizes))
         self.tally.reserve(tasks)
 
-    def _admit(self, features: int) -> None:
-        """Features of a learner that counts them: declared ones and columns count before they hold anything."""
-        admit = getattr(self.learner, "admit", None)
-        if admit is not None:
-            admit(self.state, features)
+    def _make_room_for_rounds(self, batch: Batch, done: int) -> None:
+        """Room for the rounds of a batch from `done` on, at least for the first of them; all names are known."""
+        plan, (tasks, features) = self.learner.plan, self._sizes
+        grown = states.reserve(self.state, plan, states.sizes_for(self.state, tasks, features, batch, done))
+        grown = states.reserve_pairs(grown, plan, features, batch, done, self.traits.pooled, tasks)
+        self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
 
-    def _prepared(self, state: Any, tasks: Ints) -> Any:
-        """The state with what its learner works out for a task when it is first met."""
-        learner: Any = self.learner
-        return learner.prepare(state, tasks) if getattr(learner, "prepares", False) else state
+    def _replace_state(self, state: Any) -> None:
+        if state is not self.state:
+            self.state, self._single = state, None
 
-    def _prepare(self, tasks: Ints) -> None:
-        prepared = self._prepared(self.state, tasks)
-        if prepared is not self.state:
-            self.state, self._single = prepared, None
-
-    def _remark(self) -> None:
+    def _warn(self) -> None:
         """Tell the user, once, if the stream broke what the learner's guarantees assume."""
-        remark = cast(Any, self.learner).remark(self.state)
-        self._watched = remark == ""
-        if remark:
-            warnings.warn(remark, stacklevel=3)
+        warning = self._hooks.warning(self.state)
+        self._may_warn = warning == ""
+        if warning:
+            warnings.warn(warning, stacklevel=3)
 
     # --- scoring ---
 
@@ -208,29 +176,24 @@ class Model:
         unknown task is scored as a new one would be.
         """
         stream = X if isinstance(X, Stream) else Stream(X, None, task)
-        batch = self._read(stream)
-        scores = np.empty(len(stream))
+        batch, scores = self._read(stream), np.empty(len(stream))  # reading may change the state
         self.learner.kernels.predict(self.learner.hyper, self.state, batch, scores)
         return scores
 
     def _read(self, stream: Stream) -> Batch:
         """A batch for scoring, with what its tasks need."""
-        batch = self.vocabulary.read(stream, getattr(self.learner, "reads_unknown", False))
-        self._prepare(batch.task)
+        batch = self.vocabulary.read(stream, self.traits.reads_unknown)
+        self._replace_state(self._hooks.prepare(self.state, batch.task))
         return batch
 
     def predict(self, X: Any, task: Any = None) -> Any:
         """Labels -1 or +1 for classification, values for regression; nothing is learned."""
         scores = self.score(X, task)
-        return np.where(scores >= 0.0, 1, -1) if self.learner.target == "binary" else scores
+        return np.where(scores >= 0.0, 1, -1) if self.target == "binary" else scores
 
     def predict_proba(self, X: Any, task: Any = None) -> Floats:
         """The probability of the label +1, one per row; for learners with the logistic loss."""
-        if self.learner.target != "binary" or self.learner.tally_loss[0] != LOGISTIC:
-            raise ValueError(
-                f"{self.learner.name} with these parameters has scores that are no log-odds; probabilities need a "
-                'learner with loss="logistic", such as auto'
-            )
+        refusals.expect_log_odds(self.learner)
         proba: Floats = 1.0 / (1.0 + np.exp(-self.score(X, task)))
         return proba
 
@@ -248,70 +211,67 @@ class Model:
 
     def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
         """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
+        label = self._labels.get(y) if type(y) is int or type(y) is float else None
+        if label is None:
+            label = one_label(y, self.target)
         if type(x) is dict:
-            label = self._labels.get(y) if type(y) is int or type(y) is float else None
-            if label is None:
-                label = self._label(y)
-            slot = self._slots.get(task, -1) if type(task) is str else self._task_slot(task)
+            slot = self._slots.get(task, -1) if type(task) is str else self.vocabulary.tasks.find_plain(task)
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
                 status = single.learn(single.handle, slot, label, count)
                 if status == NO_ROOM:  # no room for the event's pairs or rows
-                    self._reserve(len(self.vocabulary.tasks), len(self.vocabulary.features), single.batch)
+                    self._make_room_for_rounds(single.batch, 0)
                     return self.learn_one(x, y, task)
                 if status >= 0:
-                    raise ValueError(_not_finite(x, status))
+                    raise ValueError(refusals.not_finite(x, status))
                 score: float = single.score[0]
                 self.tally.count_one(slot, label, score)
-                if self._watched:
-                    self._remark()
+                if self._may_warn:
+                    self._warn()
                 return score
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
-        labels = None if y is None else [scalar_label(y)]
-        return float(self.learn(Stream(as_table(x), labels, [task]))[0])
+        stream = Stream.of_checked(as_table(x), np.array([label]), [task], None, self.target)
+        return float(self.learn(stream)[0])
 
     def predict_one(self, x: Any, task: Name) -> float:
         """The score of one event, without learning. `x` as in `learn_one`."""
         if type(x) is dict:
-            slot = self._slots.get(task, -1) if type(task) is str else self._task_slot(task)
+            slot = self._slots.get(task, -1) if type(task) is str else self.vocabulary.tasks.find_plain(task)
             single = self._single or self._make_single()
             count = single.fill(x) if slot >= 0 else UNKNOWN
             if count >= 0:
                 status = single.predict(single.handle, slot, count)
                 if status >= 0:
-                    raise ValueError(_not_finite(x, status))
+                    raise ValueError(refusals.not_finite(x, status))
                 if status == FINE:
                     found: float = single.score[0]
                     return found
         return float(self.score(as_table(x), [task])[0])
 
     def _make_single(self) -> Single:
-        # Room for every feature there is, and as many to come; rows beyond the limit go the long way.
+        # Room for every feature there is, and as many to come; longer rows fall back to the batch path.
         room = min(2 * len(self.vocabulary.features), _SINGLE_ROOM)
-        self._single = Single(
-            self.learner, self.state, self.vocabulary.features, len(trace_columns(self.learner)), room
-        )
+        self._single = Single(self.learner, self.state, self.vocabulary.features, len(self.traits.trace), room)
         return self._single
 
-    def _task_slot(self, task: Any) -> int:
-        """A known task's slot, or -1: new tasks, and names that are none, go the long way."""
-        if type(task) is tuple:  # ("a", True) equals ("a", 1), but is no name
-            task = plain(task, "task")
-        elif type(task) not in _SIMPLE:
-            return -1
-        return self.vocabulary.tasks.slots.get(task, -1)
+    # --- what it is ---
 
-    def _label(self, y: Any) -> float:
-        """A single event's label as the learner takes it."""
-        target = self.learner.target
-        if target == "point" and y is None:
-            return 0.0
-        label = scalar_label(y)
-        if target == "binary" and abs(label) != 1.0:
-            raise ValueError(f'label {y!r}; classification takes -1 and +1, numbers need loss="square" or the like')
-        return 0.0 if target == "point" else label
+    @property
+    def paper(self) -> str:
+        """Where the learner was published."""
+        return self.learner.paper
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The learner's parameters as JSON takes them: `weft.Model(model.name, **model.parameters)` is its twin."""
+        return parameters_as_json(self.learner)
+
+    @property
+    def views(self) -> frozenset[str]:
+        """What this model can show beside scores: some of "explain", "support", "usage", "distances", ..."""
+        return views.views_of(self.learner)
 
     # --- what was learned ---
 
@@ -327,7 +287,14 @@ class Model:
 
     def weights(self) -> Any:
         """(tasks, features) of a linear learner, rows in the order of `tasks`, columns in that of `features`."""
-        return self.learner.weights(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
+        return self.learner.weights(self.state, *self._sizes)
+
+    def parts_of(self, task: Name) -> Any:
+        """(3, features): the weights that a task has by itself, from what all share, and from its neighbours."""
+        slot = self.vocabulary.tasks.find(task)
+        if slot < 0:
+            raise ValueError(f"the model does not know the task {task!r}; see model.tasks")
+        return weights_of(self.learner, self.state, slot, *self._sizes)
 
     def relations(self) -> Any:
         """(tasks, tasks): how much of a step on one task moves another."""
@@ -335,18 +302,15 @@ class Model:
 
     def outliers(self) -> Floats:
         """How far every task goes its own way: the lengths of the personal parts, in the order of `tasks`."""
-        learner: Any = self.learner
-        if not hasattr(learner, "outliers"):
-            raise ValueError(f"{learner.name} has no personal parts; romco-nucl, romco-logd, coml and cw-col have")
-        found: Floats = learner.outliers(self.state, len(self.vocabulary.tasks), len(self.vocabulary.features))
-        return found
+        return views.expect_outliers(self.learner).outliers(self.state, *self._sizes)
+
+    def distances(self) -> Distances:
+        """How far every task is from the tasks that it is tied to, in the order of `tasks`."""
+        return views.expect_distances(self.learner).distances(self.state, *self._sizes)
 
     def borrowing(self) -> dict[Name, Borrowed]:
         """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm."""
-        learner: Any = self.learner
-        if not hasattr(learner, "borrowing"):
-            raise ValueError(f"{learner.name} does not mix models per task; auto does")
-        found = learner.borrowing(self.state, len(self.vocabulary.tasks))
+        found = views.expect_borrows(self.learner).borrowing(self.state, len(self.vocabulary.tasks))
         return dict(zip(self.vocabulary.tasks, found, strict=True))
 
     def support(self) -> list[SupportRow]:
@@ -382,41 +346,3 @@ def load(path: str | os.PathLike[str]) -> Model:
         return Model.from_bytes(data)
     except FileError as error:
         raise FileError(f"{os.fspath(path)}: {error}") from None
-
-
-def _task_names(learner: Learner, tasks: Any) -> list[Name]:
-    """The tasks known from the start: those that were declared, or all those that the learner's graph names."""
-    names, closed = declared(tasks, "tasks"), getattr(learner, "task_names", ())
-    if closed and names and set(names) != set(closed):
-        odd = sorted(set(names) ^ set(closed), key=repr)
-        raise ValueError(f"tasks and graph name different tasks, such as {odd[0]!r}; leave tasks out")
-    return names or list(closed)
-
-
-def _not_in_graph(learner: Any, task: Name) -> str:
-    names = learner.task_names
-    shown = ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
-    return f"the graph of {learner.name} does not name the task {task!r}; its tasks are {shown}"
-
-
-def _expect_stream(stream: Any) -> None:
-    if not isinstance(stream, Stream):
-        raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
-
-
-def _expect_trace(trace: Any, rows: int, columns: int) -> Floats:
-    shape = (rows, columns)
-    if trace is None:
-        return np.zeros((0, columns))
-    if not isinstance(trace, np.ndarray) or trace.dtype != np.float64 or trace.shape != shape:
-        raise ValueError(
-            f"trace is {type(trace).__name__} {np.shape(trace)}, expected a float64 array of shape {shape}"
-        )
-    if not (trace.flags.c_contiguous and trace.flags.writeable):
-        raise ValueError("trace must be C-contiguous and writable; make it with np.zeros")
-    return trace
-
-
-def _not_finite(x: Mapping[Any, Any], position: int) -> str:
-    name, value = list(x.items())[position]
-    return f"feature {name!r} is {value!r}; {REMEDY}"

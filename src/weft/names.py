@@ -1,8 +1,10 @@
-"""Names of tasks and features: strings, whole numbers, or tuples of those; slots are handed out in order of appearance.
+"""Names of tasks and features: strings, integers, or tuples of those; slots are assigned in order of appearance.
 
-Other types are refused when they first appear: a name must survive a file, and `True`, `1` and `1.0` must not be one.
+Other types are refused when they first appear: a name must survive a model file, and `True`, `1` and `1.0` must not be
+the same name.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
@@ -13,12 +15,14 @@ from weft.compiled.arrays import Ints
 
 Name = str | int | tuple[Any, ...]
 
+_SIMPLE = frozenset((str, int))
+
 MOST_NAMES = 1 << 32
-"""Most features: a slot must fit its half of a (task, feature) key."""
+"""Largest number of features: a slot must fit its half of a (task, feature) key."""
 
 
 def plain(name: Any, what: str) -> Name:
-    """The name as plain Python, or a ValueError that begins with `what`."""
+    """The name as a plain Python object, or a ValueError that begins with `what`."""
     if isinstance(name, str):
         return str(name)
     if isinstance(name, int | np.integer) and not isinstance(name, bool | np.bool_):
@@ -26,8 +30,17 @@ def plain(name: Any, what: str) -> Name:
     if isinstance(name, tuple) and name:
         return tuple(plain(part, what) for part in name)
     raise ValueError(
-        f"{what} {name!r} is a {type(name).__name__}; use a string, a whole number or a tuple of those as a name"
+        f"{what} {name!r} is a {type(name).__name__}; use a string, an integer or a tuple of those as a name"
     )
+
+
+def show_name(name: Name) -> str:
+    """A name as people write it; tuples as JSON lists.
+
+    >>> show_name("ann"), show_name(7), show_name(("team", 1))
+    ('ann', '7', '["team", 1]')
+    """
+    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False)
 
 
 def declared(names: Any, what: str) -> list[Name]:
@@ -57,12 +70,12 @@ class Names:
     """
 
     def __init__(self, names: Iterable[Name] = (), columns: int = 0) -> None:
-        self.columns = columns  # slots 0 .. columns-1 are the whole numbers 0 .. columns-1
+        self.columns = columns  # slots 0 .. columns-1 are the integers 0 .. columns-1
         self.slots: dict[Name, int] = {}
-        self.only_text = columns == 0  # no name but strings: nothing else can be equal to one
+        self.only_text = columns == 0  # all names are strings, which equal nothing else
         self._later: list[Name] = []
-        self._asked: list[Name] = []  # what was asked for last, all of it known; slots never change
-        self._answer: Ints = np.zeros(0, np.int64)
+        self._last_names: list[Name] = []  # the last lookup in which all names were known; slots never change
+        self._last_slots: Ints = np.zeros(0, np.int64)
         self.extend(names)
 
     def __len__(self) -> int:
@@ -82,6 +95,14 @@ class Names:
             return slot
         return name if type(name) is int and 0 <= name < self.columns else -1
 
+    def find_plain(self, name: Any) -> int:
+        """The slot of what may be a name, or -1: `("a", True)` equals `("a", 1)`, but is not a name."""
+        if type(name) is tuple:
+            name = plain(name, "task")
+        elif type(name) not in _SIMPLE:
+            return -1
+        return self.slots.get(name, -1)
+
     def extend(self, names: Iterable[Name]) -> None:
         """Add names that are not there yet."""
         names = list(names)
@@ -90,12 +111,12 @@ class Names:
         self.only_text = self.only_text and set(map(type, names)) <= {str}
 
     def widen(self, columns: int) -> None:
-        """Make 0 .. columns-1 names, when there are no others."""
+        """Make 0 .. columns-1 names, if there are no others."""
         self.columns = max(self.columns, columns)
         self.only_text = self.only_text and self.columns == 0
 
     def locate(self, names: Sequence[Name] | int) -> tuple[Ints | None, "Addition"]:
-        """Slots for `names` (an int d stands for the columns 0 .. d-1), new ones after the last, and what to add.
+        """Slots for `names` (an int d means the columns 0 .. d-1), new ones after the last, and the names to add.
 
         The slots are None where every name is its own slot.
         """
@@ -120,33 +141,33 @@ class Names:
         return _or_none(self._known(names))
 
     def _known(self, names: Sequence[Name]) -> Ints:
-        if names == self._asked:  # a stream that comes again: comparing is ten times faster than looking up
-            return self._answer
+        if names == self._last_names:  # a repeated stream: comparing is ten times faster than looking up
+            return self._last_slots
         slots = np.fromiter(map(self.slots.get, names, repeat(-1)), np.int64, len(names))
         if self.columns:
             for at in np.flatnonzero(slots < 0).tolist():
                 slots[at] = self.find(names[at])
         if not np.any(slots < 0):
-            self._asked, self._answer = list(names), slots
+            self._last_names, self._last_slots = list(names), slots
         return slots
 
     def add(self, addition: "Addition") -> None:
-        """Carry out what `locate` proposed."""
+        """Add the names that `locate` proposed."""
         self.widen(addition.columns)
         self.extend(addition.names)
 
     def after(self, addition: "Addition") -> int:
-        """How many names there would be."""
+        """The number of names after the addition."""
         return max(self.columns, addition.columns) + len(self._later) + len(addition.names)
 
 
 def _or_none(slots: Ints) -> Ints | None:
-    """None where every name is its own slot: pieces of one stream, whose rows then need not be copied and sorted."""
+    """None where every name is its own slot: the rows of a piece of a stream then need not be copied and sorted."""
     return None if np.array_equal(slots, np.arange(len(slots))) else slots
 
 
 class Addition:
-    """Names to be added once the batch that brought them is accepted."""
+    """Names to be added once their batch is accepted."""
 
     def __init__(self, names: Sequence[Name] = (), columns: int = 0) -> None:
         self.names = names

@@ -1,6 +1,5 @@
 """Stream: rows, labels, tasks and rounds, checked once."""
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,18 +7,19 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import compiled
+from weft.labels import CLASSES, label_array, wrong_labels
 from weft.learner import Target
 from weft.names import Name, plain
 from weft.storage.rows import Rows, read_rows
 
 
 class Stream:
-    """Events in the order in which they arrive.
+    """Events in the order of their arrival.
 
     X       rows: a dense array, a SciPy sparse matrix, a data frame, or a list of dicts of named features
     y       labels: -1 or +1 for classification, numbers for regression, None if the rows are the targets
-    task    the name of each row's task: strings, whole numbers or tuples of those
-    rounds  optional: a whole number per row; neighbours with the same number form one round, which is scored before
+    task    the name of each row's task: strings, integers or tuples of those
+    rounds  optional: an integer per row; neighbours with the same number form one round, which is scored before
             any of it is learned. In a stream with rounds a task may be dormant: its label is NaN (or 0 for
             classification), it is scored and not learned. Without `rounds` every row is a round of its own.
 
@@ -35,8 +35,21 @@ class Stream:
             raise ValueError("the stream is empty; give at least one row")
         codes, names = read_tasks(task, n)
         self._set(data, np.arange(n), read_labels(y, n), codes, names, read_rounds(rounds, n), rounds is not None)
+        self._refuse_labels()
         if rounds is not None:
             _refuse_repeated_tasks(self)
+
+    @classmethod
+    def of_checked(cls, X: Any, y: Floats | None, task: Any, rounds: Any, target: Target) -> "Stream":
+        """A stream whose labels and rounds were checked already, for learners of that kind: see `weft.labels`."""
+        data = read_rows(X)
+        n = data.length
+        if n == 0:
+            raise ValueError("the stream is empty; give at least one row")
+        codes, names = read_tasks(task, n)
+        return cls.of_parts(
+            data, np.arange(n), y, codes, names, read_rounds(rounds, n), rounds is not None, checked_for=target
+        )
 
     @classmethod
     def of_parts(
@@ -48,14 +61,18 @@ class Stream:
         names: list[Name],
         bounds: Ints,
         explicit: bool,
+        checked_for: Target | None = None,
     ) -> "Stream":
-        """A stream from what the constructor would make: for callers that have checked it already.
+        """A stream from what the constructor would make: for callers that have checked all but the labels already.
 
         Example i shows row `row[i]` of `data`, belongs to task `names[codes[i]]` and to the round between `bounds`
-        that holds it; `explicit`: rounds were given, so that labels may be missing.
+        that holds it; `explicit`: rounds were given, so that labels may be missing. `checked_for`: the labels were
+        checked as well, for learners of that kind.
         """
         stream = cls.__new__(cls)
-        stream._set(data, row, y, codes, names, bounds, explicit)
+        stream._set(data, row, y, codes, names, bounds, explicit, checked_for)
+        if checked_for is None:
+            stream._refuse_labels()
         return stream
 
     def _set(
@@ -67,6 +84,7 @@ class Stream:
         names: list[Name],
         bounds: Ints,
         explicit: bool,
+        checked_for: Target | None = None,
     ) -> None:
         self.data = data
         self.row = row
@@ -76,8 +94,12 @@ class Stream:
         self.task_names = names
         self.rounds = bounds
         self.has_rounds = explicit
+        self._checked_for = checked_for
+
+    def _refuse_labels(self) -> None:
+        """What no learner takes: infinite labels, and missing ones in a stream without rounds."""
         self._refuse(np.isinf(self.y), "labels must be finite")
-        if not explicit and self.has_labels:
+        if not self.has_rounds and self.has_labels:
             self._refuse(np.isnan(self.y), "give a label, or leave the row out")
 
     @classmethod
@@ -92,7 +114,7 @@ class Stream:
         data = read_rows(X)
         if isinstance(tasks, str) or not hasattr(tasks, "__iter__"):
             raise ValueError(f"tasks={tasks!r} must be a list of names, one per column of Y")
-        Y = _label_array(Y)
+        Y = label_array(Y)
         names = [plain(name, "task name") for name in tasks]
         n, k = data.length, len(names)
         if n == 0 or k == 0:
@@ -133,20 +155,19 @@ class Stream:
         return [self.task_names[code] for code in self.task_codes]
 
     def labels(self, target: Target) -> Floats:
-        """Labels as a learner of that kind takes them, NaN where a task is dormant; refuses the others by row."""
+        """Labels as a learner with this target takes them, NaN where a task is dormant; others are refused by row."""
         if target == "point":
             return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self.y), np.nan, 0.0)
         if not self.has_labels:
             raise ValueError("the stream has no labels; give y, or choose the loss that predicts rows (uniclass)")
         if target == "real":
             return self.y
-        y = np.where(self.y == 0.0, np.nan, self.y) if self.has_rounds else self.y
-        remedy = 'classification takes -1 and +1 (map 0/1 labels by 2 * y - 1), numbers need loss="square" or the like'
-        self._refuse(~((y == 1.0) | (y == -1.0) | np.isnan(y)), remedy)
-        return y
+        if self._checked_for != "binary":
+            self._refuse(wrong_labels(self.y, "binary", dormant=self.has_rounds), CLASSES)
+        return np.where(self.y == 0.0, np.nan, self.y) if self.has_rounds else self.y
 
     def _refuse(self, bad: Any, remedy: str) -> None:
-        """Refuse the first bad label by its place."""
+        """Refuse the first bad label by its row."""
         if np.any(bad):
             at = int(np.argmax(bad))
             place = f"row {at}"
@@ -157,7 +178,7 @@ class Stream:
     def cut(self, start: int, stop: int) -> "Stream":
         """The rounds start .. stop-1."""
         if not 0 <= start <= stop <= self.n_rounds:
-            raise ValueError(f"cut({start}, {stop}) lies outside the {self.n_rounds} rounds of this stream")
+            raise ValueError(f"cut({start}, {stop}) is outside the {self.n_rounds} rounds of this stream")
         return self.take(np.arange(start, stop)) if stop - start != self.n_rounds else self
 
     def take(self, order: Ints) -> "Stream":
@@ -174,7 +195,9 @@ class Stream:
             data = Rows(edge - edge[0], data.indices[piece], data.values[piece], data.features)
             row = row - first
         codes, names = _recode(self.task_codes[examples], self.task_names)
-        return Stream.of_parts(data, row, y, codes, names, bounds, self.has_rounds)
+        taken = Stream.__new__(Stream)
+        taken._set(data, row, y, codes, names, bounds, self.has_rounds, self._checked_for)
+        return taken
 
     def shuffled(self, seed: int) -> "Stream":
         """The same rounds in a random order."""
@@ -226,42 +249,20 @@ def read_labels(y: Any, n: int) -> Floats | None:
     """Labels as floats; NaN stays (a dormant task), infinity does not."""
     if y is None:
         return None
-    labels = _label_array(y)
+    labels = label_array(y)
     if labels.ndim != 1:
         raise ValueError(f"y has {labels.ndim} dimensions; give one label per row")
     _same_length("y", len(labels), n)
     return labels
 
 
-def _label_array(y: Any) -> Floats:
-    """A new array of floats; what is not a number is refused by its row."""
-    try:
-        array = np.asarray(y)
-    except ValueError:  # lists of different lengths
-        array = np.array(list(y), object)
-    if array.ndim == 0:
-        raise ValueError(f"y is {y!r}; give one label per row")
-    if array.dtype.kind not in "fiu":
-        array = np.asarray(y, object) if array.dtype.kind != "O" else array
-        for place, label in np.ndenumerate(array):
-            if isinstance(label, bool | np.bool_) or not isinstance(label, numbers.Real):
-                raise ValueError(
-                    f"row {place[0]}: label {label!r} is not a number; classification takes -1 and +1 "
-                    "(map True/False by 2 * y - 1), weft.reductions takes labels of any kind"
-                )
-    try:
-        return array.astype(np.float64)
-    except OverflowError:
-        raise ValueError("y holds a label that is too large a number; labels must be finite") from None
-
-
 def read_rounds(rounds: Any, n: int) -> Ints:
-    """Bounds of the rounds: runs of equal numbers; a number that comes back later is refused."""
+    """Bounds of the rounds: runs of equal numbers; a number that appears again later is refused."""
     if rounds is None:
         return np.arange(n + 1)
     array = np.asarray(rounds)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError("rounds must be one whole number per row")
+        raise ValueError("rounds must be one integer per row")
     _same_length("rounds", len(array), n)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(array)) + 1])
     numbers = array[starts]
@@ -269,7 +270,7 @@ def read_rounds(rounds: Any, n: int) -> Ints:
         first = np.sort(np.unique(numbers, return_index=True)[1])
         again = np.setdiff1d(np.arange(len(numbers)), first)[0]
         raise ValueError(
-            f"row {starts[again]}: round {numbers[again]} was over already; rows of one round must be adjacent"
+            f"row {starts[again]}: round {numbers[again]} has ended already; rows of one round must be adjacent"
         )
     return np.append(starts, n).astype(np.int64)
 
@@ -282,7 +283,9 @@ def _refuse_repeated_tasks(stream: Stream) -> None:
         at = int(np.flatnonzero(same)[0])
         one, other = sorted((int(order[at]), int(order[at + 1])))
         name = stream.task_names[stream.task_codes[one]]
-        raise ValueError(f"rows {one} and {other}: task {name!r} stands twice in one round; give them two rounds")
+        raise ValueError(
+            f"rows {one} and {other}: task {name!r} appears twice in one round; give the rows different rounds"
+        )
 
 
 def _same_length(what: str, found: int, expected: int) -> None:

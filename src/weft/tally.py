@@ -1,4 +1,4 @@
-"""Tally: per-task counts of what was predicted before the label was seen. Learning is evaluation."""
+"""Tally: per-task counts of predictions issued before the label was seen, so that learning includes the evaluation."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ COLUMNS = (
 )
 EVENTS, MISTAKES, LOSS, TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, ABSOLUTE, SQUARED = range(8)
 
-_MOST_WAITING = 512
+_BUFFER_SIZE = 512
 
 
 class Tally:
@@ -44,12 +44,12 @@ class Tally:
         self.target = target
         self._loss = loss
         self._table = np.zeros((0, len(COLUMNS))) if table is None else table
-        self._waiting: list[tuple[int, float, float]] = []
+        self._buffer: list[tuple[int, float, float]] = []
 
-    # --- kept by the model ---
+    # --- updated by the model ---
 
     def reserve(self, tasks: int) -> None:
-        """Room for that many tasks."""
+        """Make room for this number of tasks."""
         if tasks > len(self._table):
             grown = np.zeros((max(tasks, 2 * len(self._table)), len(COLUMNS)))
             grown[: len(self._table)] = self._table
@@ -57,19 +57,19 @@ class Tally:
 
     def count(self, batch: Batch, scores: Floats) -> None:
         """Count the issued scores of a batch."""
-        self._settle()
+        self._flush()
         _count(self._table, self.target == "binary", batch.task, batch.label, scores, *self._loss)
 
     def count_one(self, task: int, label: float, score: float) -> None:
-        """Count one event; it waits until some have come together, or somebody looks."""
-        self._waiting.append((task, label, score))
-        if len(self._waiting) == _MOST_WAITING:
-            self._settle()
+        """Count one event; events are buffered until there are several hundred, or until the tally is read."""
+        self._buffer.append((task, label, score))
+        if len(self._buffer) == _BUFFER_SIZE:
+            self._flush()
 
-    def _settle(self) -> None:
-        if self._waiting:
-            task, label, score = zip(*self._waiting, strict=True)
-            self._waiting = []
+    def _flush(self) -> None:
+        if self._buffer:
+            task, label, score = zip(*self._buffer, strict=True)
+            self._buffer = []
             floats = np.array(label, np.float64), np.array(score, np.float64)
             _count(self._table, self.target == "binary", np.array(task, np.int64), *floats, *self._loss)
 
@@ -78,7 +78,7 @@ class Tally:
     @property
     def live(self) -> Floats:
         """The table's rows of known tasks."""
-        self._settle()
+        self._flush()
         return self._table[: len(self._names)].copy()
 
     @property
@@ -123,7 +123,7 @@ class Tally:
     def __getitem__(self, task: Name) -> dict[str, float]:
         slot = self._names.find(task)
         if slot < 0:
-            raise KeyError(f"no task {task!r}; known are {', '.join(map(repr, self.tasks[:8]))}")
+            raise KeyError(f"there is no task {task!r}; known tasks are {', '.join(map(repr, self.tasks[:8]))}")
         return self._summary(self.live[slot])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -164,13 +164,13 @@ def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, l
             continue
         table[j, EVENTS] += 1.0
         table[j, LOSS] += loss_value(loss, s, y, epsilon)
-        if binary:  # sums of zeros and ones: a processor cannot guess whether a prediction was right
-            said, was = 1.0 if s >= 0.0 else 0.0, 1.0 if y > 0.0 else 0.0
-            both = said * was
+        if binary:  # sums of zeros and ones, without branches: whether a prediction is right is not predictable
+            predicted, actual = 1.0 if s >= 0.0 else 0.0, 1.0 if y > 0.0 else 0.0
+            both = predicted * actual
             table[j, TRUE_POSITIVE] += both
-            table[j, FALSE_POSITIVE] += said - both
-            table[j, FALSE_NEGATIVE] += was - both
-            table[j, MISTAKES] += said + was - 2.0 * both
+            table[j, FALSE_POSITIVE] += predicted - both
+            table[j, FALSE_NEGATIVE] += actual - both
+            table[j, MISTAKES] += predicted + actual - 2.0 * both
         else:
             gap = y - s
             table[j, ABSOLUTE] += abs(gap)

@@ -1,7 +1,7 @@
 """Vocabulary: the names of tasks and features that a model knows, and streams as batches of its slots.
 
 Both kinds of names may be new at any time. Encoding proposes the new ones; they are added only when the whole batch
-has been accepted, so that a refused batch leaves no trace.
+has been accepted, so that a refused batch changes nothing.
 """
 
 from typing import Any, NamedTuple
@@ -43,9 +43,9 @@ class Vocabulary:
         self.features.add(proposal.features)
 
     def read(self, stream: Stream, unknown: bool = False) -> Batch:
-        """A batch for scoring: unknown tasks read the blank slot after the last.
+        """A batch for scoring: unknown tasks read the empty slot after the last.
 
-        Unknown features are dropped, or if `unknown` have the slots that learning would give them.
+        Unknown features are dropped; with `unknown` they have the slots that learning would give them.
         """
         task_slots = self.tasks.known(stream.task_names)
         if task_slots is not None:
@@ -58,8 +58,8 @@ class Vocabulary:
 
 def _batch(stream: Stream, rows: Rows, labels: Floats, task_slots: Ints | None) -> Batch:
     task = stream.task_codes if task_slots is None else task_slots[stream.task_codes]
-    parts: list[Any] = [task, labels, stream.row, rows.indptr, rows.indices, rows.values, stream.rounds]
-    return Batch(*map(np.ascontiguousarray, parts))
+    arrays: list[Any] = [task, labels, stream.row, rows.indptr, rows.indices, rows.values, stream.rounds]
+    return Batch(*map(np.ascontiguousarray, arrays))
 
 
 def _with_slots(rows: Rows, slots: Ints) -> Rows:
@@ -73,20 +73,20 @@ def _with_slots(rows: Rows, slots: Ints) -> Rows:
 
 
 def names_as_json(names: Names) -> dict[str, object]:
-    """For a file: strings, numbers, and lists for tuples."""
+    """For a file: strings, integers, and lists for tuples."""
     return {"columns": names.columns, "names": [names[slot] for slot in range(names.columns, len(names))]}
 
 
 def names_from_json(data: object) -> Names:
-    """The names of a file; ValueError if they are none."""
+    """The names in a file; ValueError if they are not names."""
     if not isinstance(data, dict) or not isinstance(data.get("names"), list):
         raise ValueError("a list of names is missing")
     columns = data.get("columns")
     if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= MOST_NAMES:
-        raise ValueError(f"the number of columns is not a whole number from 0 to {MOST_NAMES}")
+        raise ValueError(f"the number of columns is not an integer from 0 to {MOST_NAMES}")
     names = Names([_name(value) for value in data["names"]], columns)
     if len(names.slots) != len(data["names"]) or any(type(n) is int and 0 <= n < columns for n in names.slots):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return names
 
 
@@ -95,4 +95,4 @@ def _name(value: object) -> Name:
         return tuple(_name(part) for part in value)
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
-    raise ValueError(f"{value!r} is no name")
+    raise ValueError(f"{value!r} is not a name")

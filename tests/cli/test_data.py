@@ -64,7 +64,10 @@ def test_what_cannot_be_fetched_is_one_sentence(weft_command, tiny):
     with serving(Files({"/tiny.npz": bytes(len(tiny))})) as address:
         for arguments, message in (
             (["tiny"], "weft: no address is known to fetch tiny from"),
-            (["tiny", "--from", f"{address}/nowhere"], f"weft: {address}/nowhere/tiny.npz: the server answers 404"),
+            (
+                ["tiny", "--from", f"{address}/nowhere"],
+                f"weft: {address}/nowhere/tiny.npz: the server responded with 404",
+            ),
             (["tiny", "--from", address], f"weft: {address}/tiny.npz: the SHA-256 sum is not that of tiny"),
             (["tiny", "--from", "sets"], "weft: sets: an address begins with http://"),
             (["tinny"], "weft: unknown data set 'tinny' (did you mean 'tiny'?)"),

@@ -82,7 +82,7 @@ def test_words(weft_command, events, word):
         ("g.csv", "a,,2\n", "g.csv, line 1: a task is missing"),
         ("g.csv", "a,b,1,2\n", "g.csv, line 1: 4 cells"),
         ("g.csv", "task,task\n\n", "g.csv has no edges"),
-        ("g.json", '{"edges":\n [["a", "b"],,]}', "g.json, line 2: this is no JSON"),
+        ("g.json", '{"edges":\n [["a", "b"],,]}', "g.json, line 2: this is not JSON"),
         ("g.json", '[["a", "b"]]', "g.json, line 1: a graph in JSON is an object"),
         ("g.json", '{"edges": [["a", "a"]]}', "g.json: the edge ('a', 'a') joins a task to itself"),
         ("g.json", "{}", "g.json: a graph as a dict has exactly one of"),

@@ -8,7 +8,7 @@ import pytest
 
 from weft.cli.colour_scale import scale_of
 from weft.cli.heat_map import MOST_DRAWN, draw
-from weft.cli.relations import Relations, arranged, fence_of
+from weft.inspection.relations import Relations, arranged, fence_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -36,8 +36,8 @@ def test_parameters(weft_command, events):
 
 
 REFUSED = {
-    "B=0": "B=0 must be a whole number >= 1 or inf",
-    "B=1.5": "B=1.5 must be a whole number >= 1 or inf",
+    "B=0": "B=0 must be an integer >= 1 or inf",
+    "B=1.5": "B=1.5 must be an integer >= 1 or inf",
     "kernel=rbf": "unknown kernel 'rbf'; choose one of linear, poly, gaussian",
     'kernel={"name": "poly", "degree": 0}': "degree=0 must be an integer from 1 to 100",
     'kernel={"name": "gaussian", "gamma": 0}': "gamma=0 must be > 0",
@@ -69,7 +69,7 @@ def test_compare(weft_command, events):
     data = json.loads(weft_command("compare", events, *words, "--shuffles", "2", "--json").stdout)
     assert len(data["learners"]) == 2
     error = weft_command("compare", events, "--learner", "mtforg:B=0", code=2).stderr
-    assert "mtforg: B=0 must be a whole number >= 1 or inf" in error
+    assert "mtforg: B=0 must be an integer >= 1 or inf" in error
 
 
 # --------------------------------------------------------------------------------------------------------- weft inspect

@@ -67,7 +67,8 @@ def test_csv_with_columns_of_other_names(weft_command, tmp_path):
     weft_command("learn", path, "--model", "m.weft", *options)
     assert weft.load("m.weft").tasks == ["ann", "bob"]
     path.write_text("user,spam,a\nann,2,2\n")
-    assert 'line 2, field "spam": 2 is no label' in weft_command("learn", path, "--model", "n", *options, code=2).stderr
+    result = weft_command("learn", path, "--model", "n", *options, code=2)
+    assert 'line 2, field "spam": 2 is not a label' in result.stderr
 
 
 @pytest.mark.parametrize("bad", ['{"task": "ann", "x": {"a": "?"}, "y": 1}', '{"task": "ann", "x": {"a": 1}, "y": 0}'])
@@ -241,14 +242,14 @@ def test_progress_is_written_before_the_model(tmp_path):
     assert [state["model"] for state in data["states"]] == ["before", "after"]
 
 
-def test_remarks_of_a_learner_are_notes(weft_command, events, monkeypatch):
+def test_warnings_of_a_learner_are_notes(weft_command, events, monkeypatch):
     import warnings
 
     learn = Model.learn
 
-    def remarking(self, stream):
+    def warning(self, stream):
         warnings.warn("rows exceed R", stacklevel=2)
         return learn(self, stream)
 
-    monkeypatch.setattr(Model, "learn", remarking)
+    monkeypatch.setattr(Model, "learn", warning)
     assert weft_command("learn", events, "--model", "m.weft").stderr == "weft: note: rows exceed R\n"

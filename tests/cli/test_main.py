@@ -1,12 +1,13 @@
 """The frame of the command line: help, version, start-up, errors as sentences."""
 
+import importlib.metadata
 import subprocess
 import sys
 
 import pytest
 
 import weft
-from weft.cli.main import COMMANDS, main
+from weft.cli.main import COMMANDS, ELSEWHERE, main
 
 
 def test_help_names_every_command_and_imports_nothing_heavy():
@@ -17,11 +18,11 @@ def test_help_names_every_command_and_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for name in COMMANDS:
+    for name in (*COMMANDS, *ELSEWHERE):
         assert f"\n  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, *ELSEWHERE])
 def test_every_command_teaches(weft_command, name):
     text = weft_command(name, "--help").stdout
     assert "Example:" in text
@@ -55,8 +56,8 @@ def test_usage_errors(weft_command, arguments):
         (["inspect", "."], "weft: .: Is a directory"),
         (["catalogue", "pa-itl"], "weft: unknown learner 'pa-itl' (that is pa)"),
         (["compare", "e.txt", "--learner", "pa"], "weft: e.txt: cannot tell the format"),
-        (["compare", "e.jsonl", "--learner", "pa:C"], "weft: 'C' is no setting; write letter=value"),
-        (["learn", "e.jsonl", "--model", "m.weft", "--set", "C"], "weft: 'C' is no setting"),
+        (["compare", "e.jsonl", "--learner", "pa:C"], "weft: 'C' is not a setting; write NAME=VALUE"),
+        (["learn", "e.jsonl", "--model", "m.weft", "--set", "C"], "weft: 'C' is not a setting"),
         (["learn", "e.jsonl", "--model", "m.weft", "--set", "C=1", "--set", "C=2"], "weft: C is set twice"),
         (["learn", "e.jsonl", "--model", "m.weft", "--learner", "pq"], "weft: unknown learner 'pq'"),
         (["demo", "--tasks", "500", "--events", "300"], "weft: --events 300 is less than --tasks 500"),
@@ -87,3 +88,11 @@ def test_ctrl_c_outside_of_learning(weft_command, monkeypatch):
     monkeypatch.setattr("weft.model.load", interrupted)
     result = weft_command("inspect", "m.weft", code=130)
     assert result.stderr.strip().splitlines()[-1].startswith("weft: interrupted")
+
+
+def test_a_command_of_another_distribution_says_how_to_install_it(weft_command, monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [])
+    told = weft_command("reproduce", "all", "--quick", code=2).output
+    assert "weft-reproduction" in told
+    assert "make venv" in told
+    assert "reproduce" in weft_command("--help").output

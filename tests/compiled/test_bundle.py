@@ -1,4 +1,4 @@
-"""A tuple of arrays behind a pointer: what is read from it is what was put in, and what is written stays."""
+"""A tuple of arrays behind a pointer: every field is passed on, and writing changes the arrays themselves."""
 
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ class Own(NamedTuple):
 
 @compiled
 def sums_of_own(times, size):
-    """A bundle of an array that the kernel made, while it makes and drops others of the same size."""
+    """A bundle of an array that this function allocates, while it allocates and drops others of the same size."""
     own = Own(np.ones(size))
     bundle = packed(own)
     wrong = 0
@@ -60,11 +60,11 @@ def sums_of_own(times, size):
     return wrong
 
 
-def test_arrays_of_a_kernel_live_as_long_as_they_are_held():
+def test_an_allocated_array_lives_until_hold():
     assert sums_of_own(50, 64) == 0
 
 
-def test_every_field_comes_through_and_arrays_are_not_copied():
+def test_every_field_is_passed_on_and_arrays_are_not_copied():
     for flag, expected in ((True, [[8.5, 6.0, 13.5]] * 2), (False, [[7.0, 7.0, 7.0]] * 2)):
         table = np.zeros((2, 3))
         add_to_all(Inner(flag, 0.5, table), np.array([3, -2, 13]), 7)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import weft
+from weft.learner import Traits
 from weft.learners.catalogue import build
 
 _SHARED_LOSS = [
@@ -153,7 +154,7 @@ class Setting:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        parts = (f"{letter}={_brief(value)}" for letter, value in self.parameters.items())
+        parts = (f"{name}={_brief(value)}" for name, value in self.parameters.items())
         return "-".join([self.name, *parts])
 
     @cached_property
@@ -171,14 +172,18 @@ class Setting:
         return self.model(tasks=NAMES) if self.counts_tasks else self.model()
 
     @property
+    def traits(self) -> Traits:
+        return self.learner.traits
+
+    @property
     def on_simplex(self) -> bool:
         """Do models start with equal weights that sum to one?"""
-        return getattr(self.learner, "least_features", 0) > 0
+        return self.traits.least_features > 0
 
     @property
     def named(self) -> bool:
         """Does a graph say which tasks there are?"""
-        return bool(getattr(self.learner, "task_names", ()))
+        return bool(self.traits.task_names)
 
     def some_tasks(self, *names: Any) -> list[Any]:
         """These, or, on a graph, all that it names."""
@@ -186,60 +191,33 @@ class Setting:
 
     def close(self, one: Any, other: Any) -> bool:
         """Equal up to rounding; where it is found by iterations, or from squares, up to what those amplify."""
-        iterates = self.name == "hedge-mt-ogd" or self.parameters.get("projection") in ("ball", "v-sigma")
-        tolerance = 1e-8 if iterates or self.of_low_rank else 1e-12
+        tolerance = 1e-8 if self.traits.iterates else 1e-12
         return np.allclose(one, other, rtol=tolerance, atol=tolerance)
-
-    @property
-    def conservative(self) -> bool:
-        """Does a round without loss change nothing? The logistic loss is never 0, experts have losses of their own,
-        `always_prox` shrinks all the same, with condition="active" a task learns from the others' examples, and batch
-        learners learn from all rows."""
-        if getattr(self.learner, "condition", "") == "active" or getattr(self.learner, "always_prox", False):
-            return False
-        loss = getattr(self.learner, "loss", "hinge")
-        experts = self.name.startswith("hedge") or self.name in ("adaptive", "auto")
-        return loss != "logistic" and not experts and not self.refits
 
     @property
     def refits(self) -> bool:
         """Does it keep all rows, and learn from them every so many events?"""
-        return hasattr(self.learner, "refit")
-
-    @property
-    def projects(self) -> bool:
-        """Are all models projected when a task comes?"""
-        return self.parameters.get("eta") == "adaptive" or "radius" in self.parameters
+        return self.traits.refit_every > 0
 
     @property
     def counts_tasks(self) -> bool:
         """Does the rule contain the number of tasks, so that a newcomer changes the others?"""
-        return getattr(self.learner, "counts_tasks", False)
+        return self.traits.counts_tasks
 
     @property
     def reads_unknown(self) -> bool:
         """Does a row's length count features that nothing was learned about, so that predict says what learn would?"""
-        return getattr(self.learner, "reads_unknown", False)
+        return self.traits.reads_unknown
 
     @property
     def sums_over_tasks(self) -> bool:
         """Does a score sum over tasks, so that their order shows in the last bits?"""
-        return self.counts_tasks or self.of_low_rank
-
-    @property
-    def of_low_rank(self) -> bool:
-        """Does a matrix of all tasks have its singular values shrunk?"""
-        return self.name.startswith("romco")
-
-    @property
-    def keeps_whole_numbers(self) -> bool:
-        """Are there slots, places or counts in the state? Whole tables of weights need none."""
-        return self.name not in ("coml", "cw-col")
+        return self.traits.sums_over_tasks or self.traits.counts_tasks
 
     @property
     def relates(self) -> bool:
         """Is there a matrix of relations between tasks?"""
-        return self.name not in ("adaptive", "auto")
+        return self.traits.relates
 
     @property
     def target(self) -> str:
@@ -248,7 +226,7 @@ class Setting:
     @property
     def keeps_rows(self) -> bool:
         """Is this a kernel form, with rows instead of weights?"""
-        return "kernel" in self.parameters or hasattr(self.learner, "B") or self.name == "mt-perceptron"
+        return self.traits.keeps_rows
 
 
 SETTINGS = [

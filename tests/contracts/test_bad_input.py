@@ -540,10 +540,10 @@ def test_unknown_learners(learner):
 
 
 def test_unknown_letters(setting):
-    letters = [p.name for entry in weft.catalogue() if entry.name == setting.name for p in entry.parameters]
+    known = [p.name for entry in weft.catalogue() if entry.name == setting.name for p in entry.parameters]
     with pytest.raises(ValueError, match="zeta") as caught:
         weft.Model(setting.name, zeta=1)
-    assert all(letter in str(caught.value) for letter in letters)
+    assert all(name in str(caught.value) for name in known)
 
 
 def _wrong_values():

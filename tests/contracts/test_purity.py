@@ -80,7 +80,8 @@ def test_an_unknown_task_reads_what_a_fresh_one_would(setting, layout):
         fresh = model.score(rows, "somebody")
         assert np.all(np.isfinite(fresh))
         assert not setting.named or np.all(fresh == 0.0)
-        if not setting.named and not setting.projects:  # where a newcomer moves nobody, it is scored as it will start
+        # Where a newcomer moves nobody, it is scored as it will start.
+        if not setting.named and not setting.traits.projects:
             for x, score in list(zip(rows, fresh, strict=True))[:6]:
                 twin = weft.Model.from_bytes(model.to_bytes())
                 assert twin.learn_one(x, events.labels[0] or 1.0, "somebody") == pytest.approx(score, abs=1e-12)
@@ -117,7 +118,7 @@ def test_inputs_are_not_changed_and_not_kept(setting, kind):
     X, rounds = events.table(), np.array(events.rounds)
     task = np.array([list(dict.fromkeys(events.tasks)).index(name) for name in events.tasks])
     y = np.array(events.labels)
-    if setting.named:  # whole numbers that the graph names, one row per round
+    if setting.named:  # integers that the graph names, one row per round
         task, rounds = np.array([7, -3, 0])[task % 3], np.arange(len(task))
     if kind == "dense":
         table, parts = X, [X]
@@ -199,7 +200,7 @@ def test_what_is_handed_out_is_a_copy(setting, soon_hashed):
     ]
     if setting.relates:
         handed.append(model.relations())
-    if hasattr(model.learner, "outliers"):
+    if "outliers" in model.views:
         handed.append(model.outliers())
     handed.append(model.score(events.table(), "ann"))
     if not setting.keeps_rows:

@@ -166,10 +166,10 @@ def test_arrays_that_do_not_fit(setting):
 
 
 def test_slots_out_of_range_and_pairs_twice(setting):
-    """Whole numbers in a state are slots, places and counts: none of them may lead outside."""
+    """Integers in a state are slots, places and counts: none of them may lead outside."""
     header, arrays = decode(learned(setting).to_bytes())
     whole = [name for name, array in arrays.items() if array.dtype == np.int64 and array.size]
-    assert whole or not setting.keeps_whole_numbers
+    assert bool(whole) == setting.traits.keeps_integers
     for name in whole:
         for bad in (-1, 10**6, np.iinfo(np.int64).max, np.iinfo(np.int64).min):
             for at in (0, -1):

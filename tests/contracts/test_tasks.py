@@ -138,9 +138,9 @@ def test_a_round_without_loss_changes_no_weights(setting, soon_hashed):
             y, calm = scores, np.full(len(names), True)
         else:
             y, calm = np.zeros(len(names)), scores <= epsilon
-        if setting.name == "perceptron":  # no margin: every correct sign will do
+        if setting.traits.mistake_driven:  # no margin: every correct sign will do
             calm = scores != 0
-        if not setting.conservative:  # it moves at every step
+        if not setting.traits.conservative:  # it moves at every step
             calm = np.full(len(names), False)
         if np.any(calm):
             kept = [name for name, quiet in zip(names, calm, strict=True) if quiet]
@@ -154,7 +154,7 @@ def test_a_round_without_loss_changes_no_weights(setting, soon_hashed):
     # The learner does move where it loses, so the law is not empty.
     x = np.linspace(1.0, 10.0, X.shape[1])
     score = model.score([x], [names[0]])[0]
-    for _ in range(setting.learner.every if setting.refits else 1):
+    for _ in range(max(1, setting.traits.refit_every)):
         model.learn_one(x, {"binary": -1.0 if score >= 0 else 1.0, "real": score + 5.0}.get(setting.target), names[0])
     moved = model.support() if setting.keeps_rows else model.weights()
     assert after != moved if setting.keeps_rows else not np.array_equal(after, moved)

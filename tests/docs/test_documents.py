@@ -1,4 +1,4 @@
-"""The documents tell all there is, and nothing that does not run."""
+"""Everything is documented, and all code in the documents runs."""
 
 import contextlib
 import doctest
@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import weft
-from weft.cli.main import COMMANDS, cli
+from weft.cli.main import COMMANDS, ELSEWHERE, cli
 from weft.evaluation import (
     Bound,
     BudgetCost,
@@ -30,12 +30,12 @@ from weft.evaluation import (
     Run,
     SmoothedRun,
 )
-from weft.experiments import shelf
 from weft.learner import Usage
 from weft.learners.catalogue import SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Known, Position
 from weft.tally import Tally
+from weft_reproduction import shelf
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,7 +60,7 @@ def blocks(page):
 
 
 def same(found, written):
-    """Whether an output is what a page says; `...` stands for anything, spaces and empty lines do not count."""
+    """Whether an output is what a page shows; `...` matches anything, spaces and empty lines do not count."""
     return doctest.OutputChecker().check_output(_squeezed(written), _squeezed(found), FLAGS)
 
 
@@ -80,7 +80,7 @@ def imported(path):
     return module
 
 
-# ------------------------------------------------------------------------------------------------ all is documented
+# --------------------------------------------------------------------------------------- everything is documented
 
 
 @pytest.mark.parametrize("entry", weft.catalogue(), ids=lambda entry: entry.name)
@@ -104,7 +104,7 @@ def test_the_reference_of_learners_is_up_to_date():
     assert imported(ROOT / "docs" / "make_learners.py").page() == read("docs/learners.md")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, *ELSEWHERE])
 def test_every_command_and_option(name):
     section = read("docs/command-line.md").split(f"\n## weft {name}\n")[1].split("\n## ")[0]
     assert f"$ weft {name}" in section
@@ -118,9 +118,10 @@ def test_every_public_name():
     packages = [getattr(weft, name) for name in dir(weft) if inspect.ismodule(getattr(weft, name))]
     names = [f"weft.{name}" for name in weft.__all__]
     names += [name for package in packages for name in getattr(package, "__all__", [])]
-    told = everything()
-    assert len(packages) == 4
-    assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", told)] == []
+    text = everything()
+    short = [package.__name__.removeprefix("weft.") for package in packages]
+    assert short == ["evaluation", "geometry", "guarantees", "maths", "reductions", "streams"]
+    assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", text)] == []
 
 
 @pytest.mark.parametrize("owner", [weft.Model, weft.Stream], ids=lambda owner: owner.__name__)
@@ -132,13 +133,13 @@ def test_every_public_method(owner):
 
 RESULTS = (Tally, Comparison, LeftOut, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound, SmoothedRun)
 RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault, Known)
-TOLD = ("python", "shared-loss", "regret", "budget", "budget-bounds", "smoothed")
+DESCRIBED = ("python", "shared-loss", "regret", "budget", "budget-bounds", "smoothed")
 
 
 @pytest.mark.parametrize("owner", RESULTS, ids=lambda owner: owner.__name__)
 def test_every_part_of_a_result(owner):
     names = {name for name in {*vars(owner), *inspect.get_annotations(owner)} if not name.startswith("_")}
-    told = "".join(read(f"docs/{page}.md") for page in TOLD)
+    told = "".join(read(f"docs/{page}.md") for page in DESCRIBED)
     assert [name for name in sorted(names) if not re.search(rf"`(\w+\.)?{name}\b", told)] == []
 
 
@@ -156,7 +157,8 @@ def test_every_make_target_and_layer():
     text = read("CONTRIBUTING.md")
     targets = re.search(r"^\.PHONY: (.*)$", read("Makefile"), re.MULTILINE)[1].split()
     assert [target for target in targets if f"`make {target}`" not in text] == []
-    layers = [line.strip() for line in read(".importlinter").split("layers =")[1].splitlines() if line.strip()]
+    layers = read(".importlinter").split("layers =\n")[1].split("\n\n")[0].split("\n")
+    layers = [line.strip() for line in layers]
     drawn = read("docs/architecture.md").split("\n## Layers\n")[1].split("```")[1].splitlines()[1:]
     assert [re.split(r"\s{2,}", line)[0] for line in drawn] == layers
 
@@ -168,15 +170,16 @@ def test_the_readme_begins_with_the_two_commands():
     assert "BSD-3-Clause" in text
 
 
-# -------------------------------------------------------------------------------------------------- all of it runs
+# ----------------------------------------------------------------------------------------------- everything runs
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
 )
 def test_python(page, tmp_path, monkeypatch):
-    """The Python of a page runs from top to bottom, and prints what the block of text after it says."""
+    """The Python of a page runs from top to bottom, and prints what the following block of text shows."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("weft.learners.catalogue._REGISTERED", {})
     space, printed, compared, options = {"__name__": "page"}, "", 0, np.get_printoptions()
     for kind, text in blocks(page):
         if kind == "python":
@@ -194,7 +197,7 @@ def test_python(page, tmp_path, monkeypatch):
 
 
 def run_line(line):
-    """What a line of a console prints, on both outputs and on the first: weft in this process, the rest by a shell."""
+    """Output of a line of a console, both streams and the first: weft in this process, other commands by a shell."""
     before, pipe, command = line.rpartition("| weft ")
     if line.startswith("weft ") or pipe:
         fed = subprocess.run(["sh", "-c", before], capture_output=True, text=True, check=True).stdout if pipe else None
@@ -210,7 +213,7 @@ def run_line(line):
     "page", [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
 )
 def test_console(page, tmp_path, monkeypatch):
-    """The commands of a page run from top to bottom, and print what it says, where it says anything."""
+    """The commands of a page run from top to bottom, and print the output that the page shows, if any."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     for kind, text in blocks(page):
@@ -228,7 +231,7 @@ def test_example(path, capsys):
     printed = capsys.readouterr().out
     assert re.search(r"\d\.\d", printed)
     told = [text for page in PAGES for kind, text in blocks(page) if kind == "text"]
-    for text in told:  # a page that shows the output shows it as it is
+    for text in told:  # a page that shows the output shows it unchanged
         assert text.splitlines()[0] != printed.splitlines()[0] or same(printed, text), printed
     assert len(path.read_text(encoding="utf-8").splitlines()) < 60
     assert f"examples/{path.name}" in everything()
@@ -247,7 +250,7 @@ def test_pictures(tmp_path):
         assert f"pictures/{name}" in everything()
 
 
-# ----------------------------------------------------------------------------------------------------- all is at hand
+# --------------------------------------------------------------------------------------- links, paths, experiments
 
 
 def tracked():
@@ -291,8 +294,8 @@ def test_links_lead_somewhere(page):
             assert anchor in [re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads], target
 
 
-def test_every_experiment_is_told_about():
-    """With all its claims; the figures are those of a whole run, which tests do not repeat."""
+def test_every_experiment_is_documented():
+    """With all its claims; the figures are those of a complete run, which tests do not repeat."""
     text = read("docs/reproduction.md")
     assert "cells are missing" not in text
     text, _, rest = text.partition("\n## Not run whole yet\n")

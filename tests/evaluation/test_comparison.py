@@ -1,4 +1,4 @@
-"""Comparison: figures against runs done by hand, the same whatever the threads, refusals, tables."""
+"""Comparison: figures against separate runs, equal for any number of threads, refusals, tables."""
 
 import io
 import json
@@ -26,7 +26,7 @@ def made(n=300, tasks=4, seed=0, kind="binary"):
 
 
 def by_hand(stream, learner, seeds):
-    """Models and scores of runs done one by one."""
+    """Models and scores of separate runs."""
     runs = []
     for seed in seeds:
         order = stream if seed is None else stream.shuffled(seed)

@@ -1,4 +1,4 @@
-"""Time limits and learners that are left out: who has figures, who has none, and what is said about it."""
+"""Time limits and learners that are left out: which have figures, which have none, and the reasons given."""
 
 import io
 import json
@@ -188,5 +188,5 @@ def test_the_whole_catalogue_for_every_kind(monkeypatch):
         targets = {name: build(name, parameters).target for name, parameters in whole_catalogue(target)}
         assert targets["pa"] == targets["mt-ogd"] == target
     assert ("perceptron", {}) in whole_catalogue("real")
-    monkeypatch.setitem(weft.learners.catalogue.PLACES, "newcomer", "perceptron.Perceptron")
+    monkeypatch.setitem(weft.learners.catalogue.PLACES, "newcomer", "single_task.perceptron.Perceptron")
     assert whole_catalogue()[-1] == ("newcomer", {})

@@ -17,7 +17,7 @@ FORMS = {
     "none": "none",
     "edges": [("ann", "bob"), ("bob", 7, 2.5)],
     "tuple names": [(("a", 1), ("a", 2)), (("a", ("b", 2)), ("a", 1), 3)],
-    "whole numbers": [(0, 1), (2, 1), (1, 3, 2)],
+    "integers": [(0, 1), (2, 1), (1, 3, 2)],
     "cliques": [["ann", "bob", ("x", 1)], [7]],
     "weights": (W, ["ann", "bob", "eve"]),
     "array": (np.array(W), np.array(["ann", "bob", "eve"])),
@@ -170,3 +170,15 @@ def test_edges_are_weights(size, pairs):
     graph = parse({"edges": edges, "tasks": [list(name) for name in names]})
     assert graph == parse((weights, names)) == parse(json.loads(json.dumps(graph.as_json())))
     np.testing.assert_array_equal(graph.matrix.toarray(), weights)
+
+
+def test_more_tasks_are_tied_to_nobody():
+    edges = parse([("ann", "bob", 2.0)]).with_tasks(["eve", "bob", 7])
+    assert edges == parse({"edges": [["ann", "bob", 2.0]], "tasks": ["ann", "bob", "eve", 7]})
+    cliques = parse([["ann", "bob"], ["joe"]]).with_tasks(["eve", "joe", 7])
+    assert cliques == parse([["ann", "bob"], ["joe"], ["eve"], [7]])
+    assert parse(cliques.as_json()) == cliques
+    for graph in (edges, cliques, parse("none"), parse({"matrix": [[2.0]], "tasks": ["ann"]})):
+        assert graph.with_tasks(["ann"] if graph.names else ["ann", "bob"]) is graph
+    with pytest.raises(ValueError, match="the matrix has no row for the task 'bob'"):
+        parse({"matrix": [[2.0]], "tasks": ["ann"]}).with_tasks(["ann", "bob"])

@@ -1,4 +1,4 @@
-"""Streams for learners on a budget, and functions that do well on them."""
+"""Streams for budget learners, and good comparators for them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The bounds module: what it measures, and what it refuses."""
+"""The bounds of the shared-loss learners: their quantities, and what they refuse."""
 
 import warnings
 from itertools import pairwise
@@ -149,7 +149,7 @@ def test_zero_rows_only():
         bounds.theorem4(run, np.zeros((2, 1)))
     run = bounds.record(weft.Model("implicit", C=1.0), stream)
     assert bounds.theorem4(run, np.zeros((2, 1))).holds
-    with pytest.raises(ValueError, match="a row that is not zero"):
+    with pytest.raises(ValueError, match="a non-zero row"):
         bounds.theorem6(run, np.zeros((2, 1)))
 
 
@@ -167,7 +167,7 @@ def test_only_a_fresh_shared_loss_model_is_recorded():
     stream = weft.Stream(X, y, task, rounds=rounds)
     model = weft.Model("implicit")
     model.learn(stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         bounds.record(model, stream)
     with pytest.raises(ValueError, match="perceptron has others or none"):
         bounds.record(weft.Model("perceptron"), stream)

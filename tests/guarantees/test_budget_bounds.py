@@ -68,7 +68,7 @@ def test_a_record_by_hand():
     assert (cost.kept.tolist(), cost.evictions.tolist(), cost.damage.tolist()) == ([1, 2, 2], [0, 0, 1], [0, 0, 0.5])
 
 
-@pytest.mark.parametrize("kernel", [Kernel(**letters) for letters in KERNELS], ids=lambda k: k.name)
+@pytest.mark.parametrize("kernel", [Kernel(**parameters) for parameters in KERNELS], ids=lambda k: k.name)
 def test_radius_and_losses_of_a_comparator(kernel):
     rng = np.random.default_rng(0)
     graphs = (clique(N, 4.0), clique(N, 0.0), cliques([0, 1, 0, 0]), laplacian(np.ones((N, N)) - np.eye(N)))
@@ -103,9 +103,9 @@ def test_weights_are_a_comparator_of_the_linear_kernel(normalize):
     assert mtrbp_tight(run, W / 9) == pytest.approx(mtrbp_tight(run, KernelComparator(W / 9, np.eye(D))))
     zero = KernelComparator(0 * W)
     assert zero.scaled_to(run, 0.0).radius(run) == 0.0
-    with pytest.raises(ValueError, match="no multiple of it has the radius 1"):
+    with pytest.raises(ValueError, match="no multiple of it has radius 1"):
         zero.scaled_to(run, 1.0)
-    with pytest.raises(ValueError, match="give both in one form"):
+    with pytest.raises(ValueError, match="give both in the same form"):
         weights.minus(rows)
 
 
@@ -223,9 +223,9 @@ def test_a_comparator_that_does_not_fit_is_refused():
         with pytest.raises(ValueError, match="at least 0 and below 1"):
             mtrbp_theorem1(run, W, eps=eps)
     for wrong in (W[:1], W[:, :1], W * np.nan):
-        with pytest.raises(ValueError, match=r"needs \(2, 2\), one finite line per task"):
+        with pytest.raises(ValueError, match=r"needs \(2, 2\), one row of finite numbers per task"):
             mtrbp_tight(run, wrong)
-    with pytest.raises(ValueError, match="rows have 3 features, and those of the run 2"):
+    with pytest.raises(ValueError, match="rows have 3 features, those of the run have 2"):
         mtrbp_tight(run, KernelComparator(W, np.ones((2, 3))))
     with pytest.raises(ValueError, match="the gaussian kernel needs rows"):
         mtrbp_tight(by_hand(kernel=Kernel("gaussian")), W)

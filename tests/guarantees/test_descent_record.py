@@ -1,4 +1,4 @@
-"""Runs of the learners as records: the same as written out by hand, and obeyed by every bound that speaks of them."""
+"""Runs of the learners as records: equal to records written by hand, and every bound about them holds."""
 
 import numpy as np
 import pytest
@@ -87,11 +87,11 @@ def test_hedge(name):
 
 def test_refusals():
     stream = EVENTS.stream()
-    with pytest.raises(ValueError, match="pa is no mirror descent"):
+    with pytest.raises(ValueError, match="pa is not a mirror-descent learner"):
         record_descent(weft.Model("pa"), stream)
-    with pytest.raises(ValueError, match="not declared; give tasks="):
+    with pytest.raises(ValueError, match="not declared; give all names in tasks="):
         record_descent(weft.Model("mt-ogd"), stream)
-    with pytest.raises(ValueError, match="give features="):
+    with pytest.raises(ValueError, match="names in features="):
         record_descent(weft.Model("mt-eg", tasks=N), stream)
     model = weft.Model("mt-ogd", tasks=N)
     record_descent(model, stream)

@@ -105,7 +105,7 @@ def test_hedge_on_any_losses(seed, K, eta):
 
 
 def test_hedge_needs_half_of_its_right_side():
-    """Two experts that win in turn, and then one of them: the bound is not merely large."""
+    """Two experts that win in turn, and then one of them: the left side is above half of the bound."""
     T = 400
     losses = np.stack([np.arange(T) % 2, 1 - np.arange(T) % 2], axis=1).astype(float)
     losses[T // 2 :] = [0.0, 1.0]
@@ -140,7 +140,7 @@ def test_the_premises_of_theorem9():
         ({"expert_variances": None}, "needs N = 3 experts"),
         ({"expert_variances": np.linspace(0, 1, 5)}, "needs N = 3 experts"),
         ({"expert_variances": np.linspace(0, 1, 3)}, "sigma\\^2 = 1/N, 2/N, ..., 1"),
-        ({"inverse": np.eye(3), "root": np.eye(3)}, "this run's A is another"),
+        ({"inverse": np.eye(3), "root": np.eye(3)}, "this run has a different A"),
         ({"X": 2 * run.X}, "length at most L = 1; in the ball there are 2"),
         ({"rounds": np.arange(0, 22, 2)}, "one active task"),
     ):
@@ -155,7 +155,7 @@ def test_the_premises_of_theorem9():
 
 
 def test_theorem9_finds_experts_out():
-    """Experts that never move, with the weights and rates of Theorem 9: only their regret gives them away."""
+    """Experts that never move, with the weights and rates of Theorem 9: only their regret shows it."""
     N, T = 2, 200
     losses, grid = np.ones((T, N)), np.array([0.5, 1.0])
     run = Descent(

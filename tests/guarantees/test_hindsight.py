@@ -1,4 +1,4 @@
-"""Comparators in hindsight against brute force, closed forms, and the sets that they must lie in."""
+"""Comparators in hindsight against brute force, closed forms, and the sets that must contain them."""
 
 import itertools
 import sys
@@ -98,7 +98,7 @@ def test_the_linear_program_and_the_convex_solver_agree(seed, N, d, sigma):
     s = 1.0 if sigma is None else sigma
     assert U.min() >= 0
     assert simplex_variance(U) <= s**2 * (1 + 1e-9) + 1e-18
-    # |<g, u> + 99| is <g, u> + 99 all over the simplex, and takes the other road.
+    # |<g, u> + 99| is <g, u> + 99 all over the simplex, and is computed by the other branch.
     V = best_in_hindsight(G, np.full(N, -99.0), np.arange(N), N, "absolute", sigma=sigma, domain="simplex")
     assert np.sum(G * V) == pytest.approx(np.sum(G * U), abs=1e-5)
 
@@ -124,14 +124,14 @@ def test_what_is_refused():
     for change, text in (
         ({"sigma": 0.5}, "give D as well"),
         ({"sigma": -1.0, "D": 1.0}, "sigma must be at least 0"),
-        ({"D": 0.0}, "D must be above 0"),
-        ({"D": 1.0, "domain": "simplex"}, "on the simplex there is none"),
+        ({"D": 0.0}, "D must be finite and above 0"),
+        ({"D": 1.0, "domain": "simplex"}, "the simplex has no D"),
         ({"domain": "sphere"}, "domain is one of space, simplex"),
         ({"loss": "cubic"}, "loss is one of"),
         ({"loss": "hinge"}, "-1 and \\+1"),
         ({"loss": "linear"}, "no best comparator here"),
         ({"N": 2}, "N = 2 tasks have 0 to 1"),
-        ({"y": y[:3]}, "they must be as many"),
+        ({"y": y[:3]}, "the numbers must be equal"),
         ({"X": np.where(X.max() == X, np.inf, X)}, "not finite"),
     ):
         arguments = {"X": X, "y": y, "task": task, "N": 3, "loss": "square", **change}

@@ -1,4 +1,4 @@
-"""Regret bounds of multitask mirror descent: what they measure, that they hold, and what they refuse."""
+"""Regret bounds of multitask mirror descent: their quantities, that they hold, and what they refuse."""
 
 import math
 
@@ -152,7 +152,7 @@ def test_theorem1_finds_a_learner_out(regularizer):
 
 
 def eq12_as_printed(T):
-    """N = 1, d = 1, 1/eta_t = t, and linear losses that lead through x_t = sqrt(2/t), so that B_t = 1/t at u = 0."""
+    """N = 1, d = 1, 1/eta_t = t, and linear losses with the iterates x_t = sqrt(2/t), so that B_t = 1/t at u = 0."""
     t = np.arange(1, T + 1)
     x = np.sqrt(2 / np.arange(1, T + 2))
     g = t * (x[:-1] - x[1:])  # x_{t+1} = x_t - g_t / t
@@ -347,7 +347,7 @@ def test_one_rate_or_falling_rates():
         theorem1_varying(run._replace(eta=np.linspace(1, 2, 20)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="each needs its rate"):
         theorem1(run._replace(eta=np.ones(3)), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="rates above 0"):
+    with pytest.raises(ValueError, match="rates that are finite and above 0"):
         theorem1(run._replace(eta=np.zeros(20)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="no round of this run has a gradient"):
         theorem1(run._replace(y=np.full(20, np.nan)), np.zeros((2, 2)))
@@ -379,7 +379,7 @@ def test_comparators_outside_the_decision_set():
     run = play("random", 1, 2, 2, ENTROPY, b=3.0)
     with pytest.raises(ValueError, match="non-negative and sum to 1"):
         theorem1(run, np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="lies outside the simplex"):
+    with pytest.raises(ValueError, match="is outside the simplex"):
         theorem1(run, np.eye(2))
 
 
@@ -409,11 +409,11 @@ def test_the_premises_of_proposition2():
     for change, text in (
         ({"D": 0.5}, "needs \\|u_i\\| <= D = 0.5; the longest is 0.7071"),
         ({"L": 0.9}, "length at most L = 0.9; the longest is 1"),
-        ({"b": 1.0}, "with b = 1; this run's A is another"),
+        ({"b": 1.0}, "with b = 1; this run has a different A"),
         ({"b": math.inf}, "b = inf is about equal tasks"),
         ({"sigma": 1.0}, "needs eta = "),
         ({"sigma": -1.0}, "needs sigma >= 0"),
-        ({"D": 0.0}, "needs D > 0"),
+        ({"D": 0.0}, "needs a finite D > 0"),
     ):
         with pytest.raises(ValueError, match=text):
             proposition2(run, flat, **{**good, **change})
@@ -429,10 +429,10 @@ def test_the_premises_of_the_others():
     run, U = adaptive("random", 1, 2, 3, 1.0, 0.5, EUCLIDEAN, "square"), np.zeros((2, 3))
     assert proposition7(run, U, 1.0, 0.5).holds
     for change, text in (
-        ({"radius": math.inf}, "points that stay where the comparators are"),
+        ({"radius": math.inf}, "points that stay within the set of comparators"),
         ({"eta": run.eta * 1.01}, "Proposition 6 needs eta_t = "),
         ({"regularizer": ENTROPY, "start": None}, "squared norms on the whole space"),
-        ({"inverse": np.eye(2), "root": np.eye(2)}, "this run's A is another"),
+        ({"inverse": np.eye(2), "root": np.eye(2)}, "this run has a different A"),
     ):
         with pytest.raises(ValueError, match=text):
             proposition6(run._replace(**change), U, 1.0, 0.5)

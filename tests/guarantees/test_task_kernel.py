@@ -40,7 +40,7 @@ KERNELS = [
 
 @st.composite
 def graphs(draw):
-    """Weights of a graph on up to 8 tasks, with edges of 1 or of any weight, perhaps with isolated tasks."""
+    """Weights of a graph on up to 8 tasks, with edges of 1 or of any weight, possibly with isolated tasks."""
     N = draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     W = np.triu((rng.random((N, N)) < draw(st.sampled_from([0.0, 0.2, 0.5, 1.0]))).astype(float), 1)
@@ -82,7 +82,7 @@ def test_cliques_isolated_tasks_and_no_edges():
     A, size = cliques(labels), np.bincount(labels)[labels]
     same = labels[:, None] == labels
     np.testing.assert_allclose(A.dense(), np.where(same, 1 + np.eye(6), 0) / (size + 1)[:, None], rtol=0, atol=1e-14)
-    assert c_G(A) == 1.0  # task 3 is alone
+    assert c_G(A) == 1.0  # task 3 is isolated
     assert c_G(cliques([0, 0, 0, 1, 1])) == pytest.approx(math.sqrt(2 / 3), rel=1e-12)
     W = np.zeros((4, 4))
     W[0, 1] = W[1, 0] = W[1, 2] = W[2, 1] = 1.0
@@ -124,7 +124,7 @@ def test_both_resistance_identities(W):
 
 def test_resistances_in_series_and_in_parallel():
     np.testing.assert_allclose(resistances(clique(1, 0.0)), [[0, 1], [1, 0]], atol=1e-14)
-    # Two tasks without an edge meet by the dummy node alone; an edge of 1 lies in parallel to these 1 + 1.
+    # Two tasks without an edge are connected through the dummy node only; an edge of 1 is parallel to these 1 + 1.
     assert resistances(clique(2, 0.0))[1, 2] == pytest.approx(2.0)
     assert resistances(clique(2, 2.0))[1, 2] == pytest.approx(2 / 3)
 
@@ -216,7 +216,7 @@ def test_the_multitask_gram(W, kernel, seed):
     assert np.linalg.eigvalsh(G).min() >= -1e-10 * max(1.0, np.abs(G).max())
     R2 = self_products(kernel, X).max()
     assert np.abs(G).max() <= c_G(A) ** 2 * R2 * (1 + 1e-12)
-    # A row resembles itself most where it belongs.
+    # A row is most similar to itself within its own task.
     for j in range(len(W)):
         elsewhere = multitask_gram(kernel, A, X, task, X, np.full(len(X), j))
         assert (np.diagonal(G) >= np.diagonal(elsewhere) - 1e-12 * (1 + R2)).all()
@@ -264,7 +264,7 @@ def test_bad_input_is_refused():
     for task, told in (([0], "one task slot per row"), ([0, 2], "the slot 2; there are 2"), ([-1, 0], "the slot -1")):
         with pytest.raises(ValueError, match=told):
             multitask_gram(Kernel(), A, X, task)
-    with pytest.raises(ValueError, match="one task slot per row, 2 whole numbers"):
+    with pytest.raises(ValueError, match="one task slot per row, 2 integers"):
         part_products(Kernel(), A, [1, 1], X, [0.0, 1.0])
     with pytest.raises(ValueError, match="belong together"):
         multitask_gram(Kernel(), A, X, [0, 1], X)

@@ -1,4 +1,4 @@
-"""Reductions of the batch learners to each other, and what must hold of every fit."""
+"""Special cases of the batch learners, and properties of every fit."""
 
 import math
 
@@ -96,7 +96,7 @@ def test_the_moments_of_a_refit(name, every):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_refit_depends_on_the_rows_alone(name):
-    """Where the last fit ended makes the next one faster, and no more: a fresh model fits the same."""
+    """A warm start only makes the next fit faster: a new model finds the same fit."""
     X, y, task = rows(7)
     often = weft.Model(name, every=22, reg=0.05) if name not in ("mtfl", "trml") else weft.Model(name, every=22)
     often.learn(stream(X, y, task))
@@ -111,7 +111,7 @@ def test_a_refit_depends_on_the_rows_alone(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fitting_in_pieces(name):
-    """fit takes what was learned or fitted before into account, to the solver's tolerance."""
+    """fit includes the rows learned or fitted before, to the solver's tolerance."""
     X, y, task = rows(8)
     whole = weft.Model(name).fit(stream(X, y, task))
     pieces = weft.Model(name)

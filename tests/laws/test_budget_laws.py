@@ -1,4 +1,4 @@
-"""Laws of the kernel learners on a budget: what they are when nothing binds them, and what never happens."""
+"""Laws of the budget learners: special cases without a limit, and invariants."""
 
 import math
 
@@ -17,7 +17,7 @@ PLAIN = {"name": "linear", "normalize": False}
 
 
 def events(seed, n=600, d=4, tasks=5, noise=0.25):
-    """Dense rows of a teacher per task, with labels that are often wrong."""
+    """Dense rows with true weights per task, and labels that are often wrong."""
     rng = np.random.default_rng(seed)
     teacher = rng.normal(size=(tasks, d)) + rng.normal(size=d)
     X, task = rng.normal(size=(n, d)), rng.integers(tasks, size=n)
@@ -79,10 +79,10 @@ def test_a_budget_that_never_binds(name, graph):
     X, y, task = events(3, n=150)
     if isinstance(graph, list) and isinstance(graph[0], tuple):
         graph = {"edges": [list(edge) for edge in graph], "tasks": NAMES}
-    letters = {"eta": 0.0} if name.startswith("mtbprj") else {}
+    parameters = {"eta": 0.0} if name.startswith("mtbprj") else {}
     free = weft.Model("mt-perceptron", kernel="gaussian", graph=graph).learn(stream(X, y, task))
     for limit in ({"B": math.inf}, {"B": 150}, {"budget": "100 MB"}):
-        held = weft.Model(name, kernel="gaussian", graph=graph, **letters, **limit)
+        held = weft.Model(name, kernel="gaussian", graph=graph, **parameters, **limit)
         np.testing.assert_allclose(held.learn(stream(X, y, task)), free, rtol=1e-7, atol=1e-7)
         assert held.state.scalars[EVICTIONS] == 0
 
@@ -112,7 +112,7 @@ def test_bytes_for_rows_of_one_length_are_a_number_of_rows(name, graph):
     size = 9 * (16 * X.shape[1] + ROW_BYTES + 8 * movers) + (16 * 81 if name.startswith("mtbprj") else 0)
     by_rows = weft.Model(name, B=9, kernel="gaussian", graph=graph)
     by_bytes = weft.Model(name, budget=size, kernel="gaussian", graph=graph)
-    if name == "mtbprj-2":  # what its weights take grows with the tasks that err: let all do so first
+    if name == "mtbprj-2":  # the size of its coefficients grows with the tasks that err: let all err first
         first = [int(np.flatnonzero(task == i)[0]) for i in range(len(NAMES))]
         for model in (by_rows, by_bytes):
             model.learn(stream(X[first], y[first], task[first]))
@@ -124,7 +124,7 @@ def test_bytes_for_rows_of_one_length_are_a_number_of_rows(name, graph):
 @pytest.mark.parametrize("graph", ["complete", "none", [NAMES[:3], NAMES[3:]]], ids=str)
 @pytest.mark.parametrize("name", BUDGETED)
 def test_never_more_bytes_than_the_budget(name, graph):
-    """Rows of all lengths; long ones push several out, and one longer than the whole budget cannot come in."""
+    """Rows of all lengths; a long one evicts several, and one larger than the whole budget is not added."""
     rng = np.random.default_rng(6)
     X = sparse.random_array((800, 300), density=0.03, rng=rng, format="lil")
     X[::20] = sparse.random_array((40, 300), density=0.3, rng=rng)
@@ -147,7 +147,7 @@ def test_never_more_bytes_than_the_budget(name, graph):
 
 
 def test_holes_are_closed():
-    """Room that rows leave behind is used again: the values never take much more than twice what is live."""
+    """Memory of evicted rows is reused: the values never take much more than twice the live size."""
     rng = np.random.default_rng(7)
     model = weft.Model("mtrbp", B=20)
     for _ in range(60):
@@ -192,7 +192,7 @@ def test_the_common_factor_is_folded_in():
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_component_too_large_for_a_dense_inverse(name, monkeypatch, tmp_path):
-    """Rows of A^-1 are then solved when their task turns up, also after a model was loaded."""
+    """Rows of A^-1 are then computed when their task appears, also after a model was loaded."""
     from weft.graphs import relation
 
     rng = np.random.default_rng(10)
@@ -200,11 +200,11 @@ def test_a_component_too_large_for_a_dense_inverse(name, monkeypatch, tmp_path):
     graph = {"edges": [[names[i], names[j]] for i in range(40) for j in (i + 1, i + 7) if j < 40]}
     X, task = rng.normal(size=(300, 3)), rng.integers(40, size=300)
     y = np.where(rng.random(300) < 0.3, -1.0, 1.0) * np.sign(X[:, 0])
-    letters = {} if name == "mt-perceptron" else {"B": 12}
-    expected = weft.Model(name, kernel="gaussian", graph=graph, **letters)
+    parameters = {} if name == "mt-perceptron" else {"B": 12}
+    expected = weft.Model(name, kernel="gaussian", graph=graph, **parameters)
     scores = expected.learn(weft.Stream(X, y, [names[i] for i in task]))
     monkeypatch.setattr(relation, "MOST_DENSE", 5)
-    model = weft.Model(name, kernel="gaussian", graph=graph, **letters)
+    model = weft.Model(name, kernel="gaussian", graph=graph, **parameters)
     assert np.all(model.state.relation.start == -1)
     found = [model.learn(weft.Stream(X[:100], y[:100], [names[i] for i in task[:100]]))]
     model.save(tmp_path / "a.weft")
@@ -225,8 +225,8 @@ def test_many_tasks_cost_no_matrix(name):
     rng = np.random.default_rng(11)
     X, n = rng.normal(size=(2000, 5)), 100_000
     y = np.where(rng.random(2000) < 0.3, -1.0, 1.0) * np.sign(X[:, 0])
-    letters = {} if name == "mt-perceptron" else {"B": 10}
-    model = weft.Model(name, tasks=n, **letters)
+    parameters = {} if name == "mt-perceptron" else {"B": 10}
+    model = weft.Model(name, tasks=n, **parameters)
     model.learn(weft.Stream(X, y, rng.integers(n, size=2000).tolist()))
     held = sum(np.asarray(array).nbytes for array in model.state if isinstance(array, np.ndarray))
     assert held < (8 << 20)

@@ -1,4 +1,4 @@
-"""Every mistake bound of the learners on a budget holds: all graphs and kernels, random and hostile streams."""
+"""Every mistake bound of the budget learners holds: all graphs and kernel functions, random and adversarial streams."""
 
 import math
 
@@ -49,9 +49,9 @@ PAIRS = [
 ]
 
 
-def fresh(name, graph="complete", kernel="linear", **letters):
+def fresh(name, graph="complete", kernel="linear", **parameters):
     tasks = {"tasks": N} if graph in ("complete", "none") else {}
-    return weft.Model(name, graph=GRAPHS[graph], kernel=KERNELS[kernel], features=D, **tasks, **letters)
+    return weft.Model(name, graph=GRAPHS[graph], kernel=KERNELS[kernel], features=D, **tasks, **parameters)
 
 
 def truth_of(model, kernel, W):
@@ -98,12 +98,12 @@ def test_undeclared_tasks_used_models_and_other_learners_are_refused():
     X, y, task, _ = make_rows("noisy", 0, 20)
     stream = weft.Stream(X, y, task)
     model = weft.Model("mtrbp", graph="complete", tasks=[0, 1, 2])
-    with pytest.raises(ValueError, match="brings 3, which was not declared; give tasks="):
+    with pytest.raises(ValueError, match="contains task 3, which was not declared; give all names in tasks="):
         record_budget(model, stream)
     assert model.tally.total["events"] == 0
     model = fresh("mtrbp")
     record_budget(model, stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         record_budget(model, stream)
     with pytest.raises(ValueError, match="pa has other guarantees or none"):
         record_budget(weft.Model("pa"), stream)
@@ -130,7 +130,7 @@ def test_the_randomised_perceptron(kind, graph, kernel):
 
 
 def test_a_shifting_truth():
-    """The labels turn over in the middle, and so does the comparator."""
+    """The labels flip in the middle, and so does the comparator."""
     X, y, task, W = make_rows("separable", 2, 400)
     y[200:] *= -1
     models = [fresh("mtrbp", B=20, seed=seed) for seed in range(20)]
@@ -161,7 +161,7 @@ def test_the_forgetron(kind, graph, kernel):
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_the_forgetron_against_an_adversary(graph):
-    """Every label is the one that it does not expect: all rows are mistakes, and no comparator is much better."""
+    """Every label is the opposite of the prediction: all rows are mistakes, and no comparator is much better."""
     X, _, task, _ = make_rows("noise", 4, 300)
     y = against(fresh("mtforg", graph, B=83, R=1.0), X, task)
     run = record_budget(fresh("mtforg", graph, B=83, R=1.0), weft.Stream(X, y, task))
@@ -225,11 +225,11 @@ def parts_of(model, X):
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("name", BUDGETED)
 def test_the_damage_is_the_length_of_what_an_eviction_changed(name, graph):
-    """In the norm of the multitask kernel; for mtbprj-2, which projects without task marks, sum_l |change of f_l|^2."""
+    """In the norm of the multitask kernel; for mtbprj-2, which ignores tasks, sum_l |change of f_l|^2."""
     X, y, task, _ = make_rows("noise", 6, 60)
-    letters = {"B": 7, **({"eta": 0.0} if name.startswith("mtbprj") else {})}
-    run = record_budget(fresh(name, graph, "gaussian", **letters), weft.Stream(X, y, task))
-    model, K = fresh(name, graph, "gaussian", **letters), gram(run.kernel, X)
+    parameters = {"B": 7, **({"eta": 0.0} if name.startswith("mtbprj") else {})}
+    run = record_budget(fresh(name, graph, "gaussian", **parameters), weft.Stream(X, y, task))
+    model, K = fresh(name, graph, "gaussian", **parameters), gram(run.kernel, X)
     A = np.eye(N) if name == "mtbprj-2" else run.A.dense(1.0)
     for t in range(len(X)):
         before = parts_of(model, X)
@@ -239,7 +239,7 @@ def test_the_damage_is_the_length_of_what_an_eviction_changed(name, graph):
             continue
         before[:, t] += run.A.dense()[:, run.task[t]] * y[t]
         after = parts_of(model, X)
-        if name == "mtforg":  # all weights fade by phi first, and what then leaves is the damage
+        if name == "mtforg":  # all coefficients shrink by phi first, and the row evicted then is the damage
             before *= after[run.task[t], t] / before[run.task[t], t]
         C = before - after
         assert run.damage[t] == pytest.approx(math.sqrt(max(0.0, np.sum(A * (C @ K @ C.T)))), rel=1e-6, abs=1e-9)

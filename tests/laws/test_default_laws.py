@@ -1,4 +1,4 @@
-"""`adaptive` and `auto`: printed figures, guarantees that hold at every moment on any data, and laws of scale."""
+"""`adaptive` and `auto`: known figures, guarantees at every moment and on any data, and independence of units."""
 
 import math
 import os
@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import weft
-from oracles.test_adaptive_oracle import PRINTED, TOY
-from weft.experiments.default_streams import BINARY, REAL, stream_of
+from oracles.adaptive_cases import TOY
+from oracles.test_adaptive_oracle import PRINTED
+from weft.learners.adaptive.state import Stack
+from weft_reproduction.default.streams import BINARY, REAL, stream_of
 
 CHECK_POINTS = {
     "landmine19": (0.201245, 0.202483),
@@ -43,29 +45,29 @@ def mean_loss(scores, y, loss):
     return -np.mean(np.log(np.where(y > 0, p, 1 - p)))
 
 
-def least_certificate(model):
+def least_margin(model):
     return min(found.certificate for found in model.borrowing().values())
 
 
 @pytest.mark.parametrize("case", PRINTED, ids=lambda case: f"{case[0].__name__}-{case[1]}")
 def test_toy(case):
     kind, loss = case
-    said, V = PRINTED[case]
+    expected_scores, V = PRINTED[case]
     model, found = weft.Model(kind.__name__.lower(), loss=loss), []
     for k, row, sign, y in TOY:
         score = model.predict_one(row, k)
         found.append(float(sigma(score)) if loss == "logistic" else score)
         assert model.learn_one(row, sign if loss == "logistic" else y, k) == score
-    np.testing.assert_allclose(found, said, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found, expected_scores, rtol=0, atol=1e-8)
     if V:
-        np.testing.assert_allclose(model.state.stack[0, : len(V)], V, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(model.state.stack[Stack.WEIGHT, : len(V)], V, rtol=0, atol=1e-8)
     if kind.__name__ == "Auto" and loss == "logistic":
         expected = [0.8092645008, 0.0764082327, 0.1143272664]
         np.testing.assert_allclose(model.borrowing()["b"][1:4], expected, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", [*BINARY, *REAL])
-def test_figures_and_guarantees_on_whole_sets(name):
+def test_figures_and_guarantees_on_data_sets(name):
     stream, loss = events_of(name), "logistic" if name in BINARY else "square"
     for at, kind in enumerate(("auto", "adaptive") if name in CHECK_POINTS else ("auto",)):
         model = weft.Model(kind, loss=loss)
@@ -74,7 +76,7 @@ def test_figures_and_guarantees_on_whole_sets(name):
         if name in CHECK_POINTS:
             assert abs(mean_loss(scores, stream.y, loss) - CHECK_POINTS[name][at]) < 2e-4
         if kind == "auto":
-            assert least_certificate(model) >= -1e-9
+            assert least_margin(model) >= -1e-9
 
 
 def flips(rng, t, k, x):
@@ -85,7 +87,7 @@ def opposed(rng, t, k, x):
     return (1.0 if x.get("a", 0.0) > 0 else -1.0) * (-1.0 if k % 2 else 1.0)
 
 
-def hostile(rng, t, k, x):
+def adversarial(rng, t, k, x):
     return rng.choice([-1.0, 1.0]) if k else -math.copysign(1.0, x.get("a", 0.0))
 
 
@@ -94,19 +96,19 @@ def jumps(rng, t, k, x):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])
-@pytest.mark.parametrize("label", [flips, opposed, hostile, jumps])
-def test_guarantees_hold_at_every_moment_on_streams_that_mean_harm(label, loss):
+@pytest.mark.parametrize("label", [flips, opposed, adversarial, jumps])
+def test_guarantees_hold_at_every_moment_on_adversarial_streams(label, loss):
     rng = np.random.default_rng(7)
     model = weft.Model("auto", loss=loss)
     for t in range(600):
-        k = 0 if label is hostile and t % 2 else int(rng.integers(5))
+        k = 0 if label is adversarial and t % 2 else int(rng.integers(5))
         scale = 1e12 ** ((t // 50) % 3 - 1) if label is jumps else 1.0
         x = {name: scale * float(rng.normal()) for name in "abcd" if rng.random() < 0.7}
         y = label(rng, t, k, x)
         score = model.learn_one(x, y if loss == "logistic" else y * scale + rng.normal(), f"task {k}")
         assert math.isfinite(score)
         if t % 10 == 0:
-            assert least_certificate(model) >= -1e-9
+            assert least_margin(model) >= -1e-9
     assert np.isfinite(model.state.stack).all()
     assert np.isfinite(model.weights()).all()
 
@@ -141,33 +143,33 @@ def test_units_of_labels_do_not_matter(kind):
     np.testing.assert_allclose((other[1:] + 3e7) / 1e6, base[1:], atol=1e-8)
 
 
-def test_tasks_that_turn_around_keep_their_own_models():
-    """The labels of ten alleles of fifty are exchanged: they lose little by it, and the others less."""
+def test_tasks_with_flipped_labels_keep_their_own_models():
+    """The labels of ten of fifty alleles change sign: their loss grows little, that of the others less."""
     stream = events_of("mhc1")
-    turned = np.isin(stream.task_codes, [stream.task_names.index(k) for k in range(10)])
+    flipped = np.isin(stream.task_codes, [stream.task_names.index(k) for k in range(10)])
     scores = [
         weft.Model().learn(weft.Stream(stream.X, y, stream.task_codes))
-        for y in (stream.y, np.where(turned, -stream.y, stream.y))
+        for y in (stream.y, np.where(flipped, -stream.y, stream.y))
     ]
-    scores[1][turned] *= -1.0
-    for chosen, most in ((turned, 1.10), (~turned, 1.06)):
+    scores[1][flipped] *= -1.0
+    for chosen, most in ((flipped, 1.10), (~flipped, 1.06)):
         before, after = (mean_loss(found[chosen], stream.y[chosen], "logistic") for found in scores)
         assert after < most * before
 
 
-def test_a_young_task_profits_from_the_others():
+def test_a_new_task_profits_from_the_others():
     X, y, _, task = made(n=4000, tasks=10)
-    young = np.where(np.arange(4000) < 3800, task % 9, 9)
-    model, alone = weft.Model(), weft.Model()
-    scores = model.learn(weft.Stream(X, y, young))
-    mine = young == 9
+    new = np.where(np.arange(4000) < 3800, task % 9, 9)
+    model, single_task = weft.Model(), weft.Model()
+    scores = model.learn(weft.Stream(X, y, new))
+    mine = new == 9
     assert mean_loss(scores[mine], y[mine], "logistic") < 0.9 * mean_loss(
-        alone.learn(weft.Stream(X[mine], y[mine], young[mine])), y[mine], "logistic"
+        single_task.learn(weft.Stream(X[mine], y[mine], new[mine])), y[mine], "logistic"
     )
 
 
 @pytest.mark.parametrize("kind", ["adaptive", "auto"])
-def test_labels_of_the_other_kind_and_values_out_of_range_teach_nothing(kind):
+def test_refused_labels_and_values_leave_the_model_unchanged(kind):
     model = weft.Model(kind)
     model.learn_one({"a": 1.0}, 1, "ann")
     before = model.to_bytes()

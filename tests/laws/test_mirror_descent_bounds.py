@@ -1,4 +1,4 @@
-"""The regret bounds of multitask mirror descent hold for what weft's learners do."""
+"""The regret bounds of multitask mirror descent hold for runs of weft's learners."""
 
 import math
 import os
@@ -16,7 +16,7 @@ from weft import evaluation
 from weft.evaluation import best_in_hindsight, best_linear
 from weft.learners.descent.tuning import best_b, radius
 
-# A comparator that is not quite the best still has to obey the bounds.
+# The bounds must hold also for a comparator that is not quite the best.
 pytestmark = [
     pytest.mark.xdist_group("mt-bounds"),
     pytest.mark.filterwarnings("ignore:Solution may be inaccurate"),
@@ -30,7 +30,7 @@ law = settings(deadline=None, max_examples=15)
 
 
 def against(seed, loss, name, **parameters):
-    """Labels against the score, on few rows that keep coming back."""
+    """Labels opposite to the score, on few rows that repeat."""
     rng = np.random.default_rng(seed)
     pool = rng.normal(size=(4, D))
     pool /= np.linalg.norm(pool, axis=1, keepdims=True)
@@ -269,7 +269,7 @@ def lenk(persons):
 
 
 def models_of(events, persons, size, sigma):
-    """One least-squares model for all, and one each drawn to it as far as `size` and `sigma` ask for."""
+    """One least-squares model for all, and one per task, pulled towards it as far as `size` and `sigma` require."""
     shared = best_in_hindsight(events.X, events.y, events.task * 0, 1, "square")[0]
     U = np.array([best_ridge(events.X[events.task == i], events.y[events.task == i], shared) for i in range(persons)])
     mean = U.mean(axis=0) / max(1.0, np.linalg.norm(U.mean(axis=0)) / size)

@@ -1,4 +1,4 @@
-"""Multitask mirror descent as laws: what its learners are at the ends of their parameters, and of one another."""
+"""Laws of multitask mirror descent: learners at the limits of their parameters, and special cases of one another."""
 
 import math
 
@@ -30,7 +30,7 @@ def same(first, second, tolerance=1e-12):
     assert deviation(first.model.weights(), second.model.weights()[order]) <= tolerance
 
 
-# ------------------------------------------------------------------------------------------- independent and as one
+# --------------------------------------------------------------------------------------- independent and pooled
 
 ALONE = {
     "mt-ogd": [{}, {"projection": "ball", "D": 0.4}],
@@ -79,7 +79,7 @@ def test_with_b_inf_the_mahalanobis_ball_is_that_of_the_one_model(loss, seed, et
     assert deviation(run.scores, one.scores) <= 1e-12
 
 
-# ------------------------------------------------------------------------------------------------- one in another
+# --------------------------------------------------------------------------------------------------- special cases
 
 
 @law

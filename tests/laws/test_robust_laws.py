@@ -1,4 +1,4 @@
-"""Reductions and theorems of the low-rank and the collaborative learners."""
+"""Special cases and theorems of the low-rank and the collaborative learners."""
 
 import os
 from itertools import pairwise
@@ -51,8 +51,8 @@ def descent(found, step):
 @FEW
 @given(streams, rates, rates, st.sampled_from(["constant", "sqrt", "geometric"]), st.sampled_from(ROMCO), st.booleans())
 def test_without_penalties_romco_is_subgradient_descent(found, eta1, eta2, schedule, name, large):
-    letters = {"lam1": 0.0, "lam2": 0.0, "schedule": schedule, "kappa": 0.9}
-    model = weft.Model(name, eta1=eta1, eta2=eta2, tasks=int(found.task.max()) + 1, **letters)
+    parameters = {"lam1": 0.0, "lam2": 0.0, "schedule": schedule, "kappa": 0.9}
+    model = weft.Model(name, eta1=eta1, eta2=eta2, tasks=int(found.task.max()) + 1, **parameters)
     before, romco_rounds.SMALL = romco_rounds.SMALL, 0 if large else romco_rounds.SMALL
     try:
         scores = model.learn(found.stream)
@@ -77,7 +77,7 @@ def test_huge_penalties_leave_nothing_of_the_nuclear_norm(found, lam):
 @FEW
 @given(st.sampled_from(KINDS), st.integers(0, 10**6), st.floats(1e4, 1e12))
 def test_a_huge_log_determinant_divides(kind, seed, lam):
-    """It sends nothing to 0: a step leaves h / (1 + 2 rho) of h, of what was there before it the square of that."""
+    """No value becomes 0: a step maps h to h / (1 + 2 rho), two steps to h / (1 + 2 rho)^2."""
     found = events(kind, rounds=20, seed=seed)
     model = weft.Model("romco-logd", lam1=lam, lam2=lam, tasks=5, features=9)
     model.learn(found.stream)
@@ -113,8 +113,8 @@ def test_theorem_3(found, eta1, eta2, lam1, lam2, always):
 
 
 @pytest.mark.skipif("WEFT_DATA" not in os.environ, reason="needs real data")
-@pytest.mark.parametrize("letters", [{}, {"lam1": 0.05, "lam2": 0.02, "eta1": 0.5, "eta2": 0.2}, {"rho0": 1e-3}])
-def test_theorem_3_on_mails(letters):
+@pytest.mark.parametrize("parameters", [{}, {"lam1": 0.05, "lam2": 0.02, "eta1": 0.5, "eta2": 0.2}, {"rho0": 1e-3}])
+def test_theorem_3_on_mails(parameters):
     with np.load(Path(os.environ["WEFT_DATA"]) / "pu_spam.npz", allow_pickle=False) as data:
         X = sparse.csr_array((data["data"].astype(float), data["indices"], data["indptr"]), shape=tuple(data["shape"]))
         y, task = data["y"], data["task"]
@@ -122,13 +122,13 @@ def test_theorem_3_on_mails(letters):
     X = sparse.csr_array(X[at][:, :400])
     X = sparse.csr_array(sparse.diags_array(1.0 / np.sqrt(1.0 + X.multiply(X).sum(axis=1))) @ X)
     stream = weft.Stream(X, y[at], task[at])
-    model = weft.Model("romco-nucl", **letters)
+    model = weft.Model("romco-nucl", **parameters)
     run = record_romco(model, stream)
     assert run.moved.sum() > 100
     rng = np.random.default_rng(2)
     slack = [romco_theorem3(run, U, V) for U, V in random_comparators(rng, run, model)]
     assert all(bound.holds for bound in slack)
-    assert min(bound.right / bound.left for bound in slack) < 3.0  # it says something
+    assert min(bound.right / bound.left for bound in slack) < 3.0  # the bound is not vacuous
 
 
 def test_the_record_is_what_happened():
@@ -161,7 +161,7 @@ def test_what_theorem_3_is_not_about():
         record_romco(weft.Model("romco-nucl", schedule="sqrt"), stream)
     used = weft.Model("romco-nucl")
     used.learn(stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         record_romco(used, stream)
     run = record_romco(weft.Model("romco-nucl"), stream)
     with pytest.raises(ValueError, match=r"V has shape \(1, 1\)"):
@@ -183,7 +183,7 @@ def test_without_a_pull_coml_is_passive_aggressive(found, C, e1):
 @FEW
 @given(st.integers(0, 10**6), st.floats(0.05, 5.0))
 def test_an_endless_pull_makes_the_personal_model_the_global_one(seed, C):
-    """e2 without end, and C with it: a personal step starts at w, and mends what w has wrong as PA does."""
+    """e2 and C tend to infinity: a personal step starts at w, and corrects its error as PA does."""
     found = events("single", rounds=60, seed=seed)
     huge, pooled = weft.Model("coml", C=C, e2=1e9), weft.Model("pa", C=C, pooled=True)
     for i in range(60):
@@ -212,7 +212,7 @@ def test_without_the_global_model_cw_col_is_arow_per_task(found, r):
                 u[k], variance[k] = arow(u[k], variance[k], found.X[i], found.y[i], r)
 
 
-# --- the ends of the range -------------------------------------------------------------------------------------------
+# --- limits of the range ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*ROMCO, "coml", "cw-col"])

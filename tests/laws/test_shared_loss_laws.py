@@ -1,4 +1,4 @@
-"""Reductions and theorems of Dekel, Long and Singer (2007), through the public face."""
+"""Reductions and theorems of Dekel, Long and Singer (2007), through the public API."""
 
 from itertools import pairwise
 
@@ -197,7 +197,7 @@ def test_a_round_without_loss_changes_nothing(algorithm, norm, seed):
 
 
 def adversarial(algorithm, seed, rounds=16, tasks=3, **parameters):
-    """Labels against the current score, on few directions that keep coming back."""
+    """Labels opposite to the current score, on few directions that repeat."""
     rng = np.random.default_rng(seed)
     pool = rng.normal(size=(4, 3)) * 10 ** rng.uniform(-0.5, 0.5, size=(4, 1))
     names = [f"task {j}" for j in range(tasks)]
@@ -213,7 +213,7 @@ def adversarial(algorithm, seed, rounds=16, tasks=3, **parameters):
 
 
 def comparators(X, y, task, loss, U):
-    """Nothing, the generating vectors, and the choice of hindsight: least squares, or the mean point."""
+    """Zero, the generating vectors, and the best in hindsight: least squares, or the mean point."""
     names = list(dict.fromkeys(task))
     yield np.zeros((len(names), X.shape[1]))
     yield U
@@ -289,7 +289,7 @@ def test_corollary_7_for_every_prefix(algorithm, norm, loss, seed):
 
 
 def test_theorem_4_is_tight_and_false_as_printed():
-    # One constant row of length R, labels in turn, the L_1 norm, and zero to compare with.
+    # One constant row of length R, alternating labels, the L_1 norm, and the comparator zero.
     k, T, R, C = 3, 10, 2.0, 0.25
     X, y = np.tile([R, 0.0], (k * T, 1)), np.repeat([1.0, -1.0] * (T // 2), k)
     stream = weft.Stream(X, y, list(range(k)) * T, rounds=np.repeat(np.arange(T), k))
@@ -304,7 +304,7 @@ def test_theorem_4_is_tight_and_false_as_printed():
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_independent_perceptrons_have_regret_in_the_largest_loss(k):
     """Section 3: no multiple below (k+1)/2 of the comparator's loss is enough for the L_1 algorithm."""
-    C, T = 2.0**-4, 2**8  # C = 1/sqrt(T), R = 1; a power of two, so that no loss is born of rounding
+    C, T = 2.0**-4, 2**8  # C = 1/sqrt(T), R = 1; a power of two, so that rounding causes no loss
     first, second = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     rows = [first] * (k * 16)
     cycles = (T - 16) // (k + 1)

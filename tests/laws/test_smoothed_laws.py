@@ -1,4 +1,4 @@
-"""What holds of the adaptive smoothed learners on any stream: rows of P, the guarantee of every task."""
+"""Properties of the adaptive smoothed learners on any stream: rows of P, the guarantee of every task."""
 
 import math
 
@@ -50,12 +50,12 @@ def test_rows_stay_on_the_simplex_for_long():
     seed=st.integers(0, 10**6),
     variant=st.sampled_from(["e", "t"]),
     condition=st.sampled_from(["margin", "active"]),
-    letters=st.sampled_from([{"alpha": 0.7, "C": 0.5}, {"alpha": 0.2, "C": 0.1}, {"T": 60}, {"restart": True}]),
+    parameters=st.sampled_from([{"alpha": 0.7, "C": 0.5}, {"alpha": 0.2, "C": 0.1}, {"T": 60}, {"restart": True}]),
     length=st.sampled_from([0.0, 0.5, 3.0]),
 )
-def test_the_guarantee_of_every_task(seed, variant, condition, letters, length):
+def test_the_guarantee_of_every_task(seed, variant, condition, parameters, length):
     X, y, task, bounds = events(seed, rounds=60, late=False)
-    model = weft.Model(f"osmtl-{variant}", condition=condition, tasks=range(5), **letters)
+    model = weft.Model(f"osmtl-{variant}", condition=condition, tasks=range(5), **parameters)
     run = record_smoothed(model, stream_of(X, y, task, bounds))
     W = np.random.default_rng(seed).normal(size=(5, X.shape[1]))
     assert osmtl_theorem1(run, length * W).holds
@@ -69,20 +69,20 @@ def test_the_guarantee_against_the_best_of_each_task():
     W = itl(X, y, task)
     bound = osmtl_theorem1(run, W)
     assert bound.holds
-    assert (bound.right < 20 * np.bincount(task)).all()  # it says something
+    assert (bound.right < 20 * np.bincount(task)).all()  # the bound is not vacuous
 
 
 @pytest.mark.parametrize(
-    ("letters", "message"),
+    ("parameters", "message"),
     [
         ({"condition": "mistake"}, "does not cover updates on mistakes"),
         ({"alpha": 0.0, "C": 1.0}, "divides by alpha"),
         ({}, "needs restart=True"),
     ],
 )
-def test_premises(letters, message):
+def test_premises(parameters, message):
     X, y, task, bounds = events(4, late=False)
-    run = record_smoothed(weft.Model("osmtl-e", **letters), stream_of(X, y, task, bounds))
+    run = record_smoothed(weft.Model("osmtl-e", **parameters), stream_of(X, y, task, bounds))
     with pytest.raises(ValueError, match=message):
         osmtl_theorem1(run, np.zeros((5, X.shape[1])))
 
@@ -93,7 +93,7 @@ def test_other_learners_and_used_models_are_refused():
         record_smoothed(weft.Model("pa"), stream)
     model = weft.Model("osmtl-e", alpha=0.5, C=1.0)
     run = record_smoothed(model, stream)
-    with pytest.raises(ValueError, match="fresh model"):
+    with pytest.raises(ValueError, match="new model"):
         record_smoothed(model, stream)
     with pytest.raises(ValueError, match="expected a row of weights per task"):
         osmtl_theorem1(run, np.zeros((2, 2)))

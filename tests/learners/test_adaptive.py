@@ -1,4 +1,4 @@
-"""`adaptive` and `auto` against the oracle with dictionaries: scores, stack, mixtures, explanations, certificates."""
+"""`adaptive` and `auto` against the oracle with dictionaries: scores, stack, mixtures, explanations, guarantees."""
 
 import math
 
@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 import weft
+from learners.adaptive_runs import GROUP
 from oracles.adaptive import Adaptive, Auto
+from weft.learners.adaptive.state import Stack
 from weft.storage import pairs
+
+pytestmark = pytest.mark.xdist_group(GROUP)
 
 LEARNERS = {"adaptive": Adaptive, "auto": Auto}
 KINDS = ("sparse", "dense", "mixed", "fading")
 
 
 def events(seed, loss, kind, n=160, tasks=5):
-    """Rows as dicts: few of many features, all of some, some of each; dense ones that later become rare."""
+    """Rows as dicts: sparse features, dense features, both, and dense features that later become rare."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=30) + 0.7 * rng.normal(size=(tasks, 30))
     found = []
@@ -45,7 +49,7 @@ def test_oracle(name, loss, kind, limit, monkeypatch):
     scores = model.learn(weft.Stream(list(rows), labels, tasks))
     expected = [oracle.learn(x, y, task) for x, y, task in stream[60:]]
     np.testing.assert_allclose(scores, expected, atol=1e-9, rtol=1e-9)
-    np.testing.assert_allclose(model.state.stack[0, : len(oracle.V)], oracle.V, atol=1e-10)
+    np.testing.assert_allclose(model.state.stack[Stack.WEIGHT, : len(oracle.V)], oracle.V, atol=1e-10)
     assert [model.features[j] for j in model.state.dense[: model.state.n_dense[0]]] == oracle.dense_list
 
 
@@ -74,10 +78,10 @@ def test_borrowing_and_explanation(loss):
         assert found.events == oracle.n[task]
     for x, _, task in events(6, loss, "mixed", n=10):
         explained = model.explain(x, task, per_feature=True)
-        parts = explained.features.values()
+        shares = explained.features.values()
         assert explained.own + explained.shared == pytest.approx(explained.score, abs=1e-9)
-        assert sum(part.own for part in parts) == pytest.approx(explained.own, abs=1e-9)
-        assert sum(part.shared for part in parts) == pytest.approx(explained.shared, abs=1e-9)
+        assert sum(share.own for share in shares) == pytest.approx(explained.own, abs=1e-9)
+        assert sum(share.shared for share in shares) == pytest.approx(explained.shared, abs=1e-9)
 
 
 def test_probabilities():
@@ -95,19 +99,19 @@ def test_probabilities():
 
 @pytest.mark.parametrize("limit", [1 << 23, 40], ids=["table", "hashed"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_sums_of_features_are_there_when_one_becomes_dense(name, limit, monkeypatch):
-    """In bulk they wait for the first dense feature, or for the end; one by one they cannot."""
+def test_sums_are_up_to_date_when_a_feature_becomes_dense(name, limit, monkeypatch):
+    """In bulk they are updated at the first dense feature, or at the end; with single events after every event."""
     monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
     rng, stream = np.random.default_rng(4), []
     for t in range(120):
         names = rng.permutation(40)[:4] if t < 50 else [0, *rng.permutation(np.arange(1, 40))[:3]]
         stream.append(({f"f{j}": float(2.0 + rng.normal()) for j in names}, rng.choice([-1.0, 1.0]), f"task {t % 3}"))
-    whole, one_by_one = weft.Model(name), weft.Model(name)
+    bulk, one_by_one = weft.Model(name), weft.Model(name)
     rows, labels, tasks = zip(*stream, strict=True)
-    scores = whole.learn(weft.Stream(list(rows), labels, tasks))
-    assert whole.state.n_dense[0] == 1
-    assert whole.state.dense[0] == whole.features.index("f0")
+    scores = bulk.learn(weft.Stream(list(rows), labels, tasks))
+    assert bulk.state.n_dense[0] == 1
+    assert bulk.state.dense[0] == bulk.features.index("f0")
     assert scores.tolist() == [one_by_one.learn_one(x, y, task) for x, y, task in stream]
-    assert whole.to_bytes() == one_by_one.to_bytes()
+    assert bulk.to_bytes() == one_by_one.to_bytes()
     total = sum(x.get("f0", 0.0) for x in rows)
-    assert whole.state.sums[whole.features.index("f0")] == pytest.approx(total, rel=1e-12)
+    assert bulk.state.sums[bulk.features.index("f0")] == pytest.approx(total, rel=1e-12)

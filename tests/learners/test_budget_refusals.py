@@ -79,7 +79,7 @@ GRAPHS = {
         {"graph": {"matrix": [[1.0, 2.0], [2.0, 1.0]], "tasks": ["ann", "bob"]}},
         "is not positive definite: its smallest eigenvalue is -1",
     ),
-    "other tasks": ({"graph": EDGE, "tasks": ["ann", "eve"]}, "tasks and graph name different tasks, such as 'bob'"),
+    "other tasks": ({"graph": EDGE, "tasks": ["ann", "eve"]}, "the graph names the task 'bob', which tasks does not"),
 }
 
 

@@ -10,10 +10,9 @@ import pytest
 
 import weft
 from learners.descent_runs import deviation
+from weft.learners.descent import cliques_ball, dual_growth, mt_ogd
 from weft.learners.descent import graph as descent_graph
-from weft.learners.descent import mirror_table
-from weft.learners.descent import mt_ogd as mirror_descent
-from weft.learners.descent import parts as descent_parts
+from weft.learners.descent.positions import CliqueScalar, DualScalar, GraphScalar
 
 pytestmark = pytest.mark.xdist_group("mt-lazy")
 
@@ -108,7 +107,7 @@ PACES = {"slow": {"eta": 0.05, "radius": 0.8}, "fast": {"eta": 3000.0, "radius":
     [*((form, pace, "hinge") for form in GEOMETRIES for pace in PACES), ("b = 3", "slow", "logistic")],
 )
 def test_the_mahalanobis_ball(form, pace, loss, monkeypatch):
-    monkeypatch.setattr(mirror_descent, "RESYNC", 500)
+    monkeypatch.setattr(mt_ogd, "RESYNC", 500)
     more, A = GEOMETRIES[form]
     X, y, task = stream(1)
     model = weft.Model("mt-ogd", projection="mahalanobis", loss=loss, features=D, **PACES[pace], **more)
@@ -117,19 +116,19 @@ def test_the_mahalanobis_ball(form, pace, loss, monkeypatch):
     expected = gradient_descent(X, y, task, A, loss, PACES[pace]["eta"], ball(A, PACES[pace]["radius"]))
     assert deviation(scores, expected[0]) <= 1e-9
     assert deviation(model.weights(), expected[1]) <= 1e-9
-    module = descent_graph if form == "edges" else descent_parts
-    assert module.FOLD <= model.state.scalars[module.SCALE] <= 1
+    least = descent_graph.FOLD if form == "edges" else cliques_ball.FOLD
+    assert least <= model.state.scalars[GraphScalar.SCALE if form == "edges" else CliqueScalar.SCALE] <= 1
     assert expected[2] < (-1000 if pace == "fast" else -10)  # so that s was folded, or at least used
 
 
 def test_sums_are_made_anew_now_and_then(monkeypatch):
     """Without this the comparisons above could hold for want of a resynchronisation."""
     found = []
-    for resync in (500, mirror_descent.RESYNC):
-        monkeypatch.setattr(mirror_descent, "RESYNC", resync)
+    for resync in (500, mt_ogd.RESYNC):
+        monkeypatch.setattr(mt_ogd, "RESYNC", resync)
         model = weft.Model("mt-ogd", projection="mahalanobis", b=3.0, eta=0.05, radius=0.8, tasks=N, features=D)
         model.learn(weft.Stream(*stream(1)))
-        found.append(model.state.scalars[descent_parts.ZZ])
+        found.append(model.state.scalars[CliqueScalar.ZZ])
     assert found[0] != found[1]
     assert found[0] == pytest.approx(found[1], rel=1e-9)
 
@@ -145,7 +144,7 @@ def test_the_variance_projection(form, pace):
     expected = gradient_descent(X, y, task, A, "hinge", eta, variance(math.sqrt(N - 1) * sigma))
     assert deviation(scores, expected[0]) <= 1e-9
     assert deviation(model.weights(), expected[1]) <= 1e-9
-    assert descent_parts.FOLD <= model.state.scalars[descent_parts.SCALE] <= 1
+    assert cliques_ball.FOLD <= model.state.scalars[CliqueScalar.SCALE] <= 1
     if form != "b = inf":
         assert expected[2] < (-1000 if pace == "fast" else -10)
 
@@ -157,11 +156,11 @@ def test_the_sums_of_the_ball_are_those_of_its_parts():
     model.learn(weft.Stream(X, y, task))
     own, shared = model.learner.parts(model.state, N, D)
     models, scalars = own + shared, model.state.scalars
-    s = scalars[descent_parts.SCALE]
-    found = s * s * scalars[[descent_parts.ZZ, descent_parts.SS, descent_parts.SM, descent_parts.MM]]
+    s = scalars[CliqueScalar.SCALE]
+    found = s * s * scalars[[CliqueScalar.ZZ, CliqueScalar.SS, CliqueScalar.SM, CliqueScalar.MM]]
     total, m = own.sum(axis=0), shared[0]
     np.testing.assert_allclose(found, [np.vdot(own, own), total @ total, total @ m, m @ m], rtol=0, atol=1e-9)
-    assert scalars[descent_parts.Q] == pytest.approx(np.vdot(models, GEOMETRIES["b = 3"][1] @ models), abs=1e-9)
+    assert scalars[CliqueScalar.Q] == pytest.approx(np.vdot(models, GEOMETRIES["b = 3"][1] @ models), abs=1e-9)
 
 
 # ------------------------------------------------------------------------------------------------------- mirror maps
@@ -235,4 +234,4 @@ def test_the_norms_of_dual_vectors(form, p, eta, radius, events):
     expected = mirror_descent_of(X, y, task, A, hinge_slope, eta, lambda theta: link(theta, p / (p - 1)), ball)
     assert deviation(scores, expected[0]) <= 1e-9
     assert deviation(model.weights(), expected[1]) <= 1e-9
-    assert mirror_table.FOLD <= model.state.scalars[mirror_table.SCALE] <= 1
+    assert dual_growth.FOLD <= model.state.scalars[DualScalar.SCALE] <= 1

@@ -49,10 +49,10 @@ def test_numbers_out_of_range(name, parameter):
         assert f"{name}: {parameter.name}={value!r} must be {parameter.allowed}" in str(refusal.value)
 
 
-def test_every_letter_of_the_papers_is_among_the_numbers():
-    letters = {(name, parameter.name) for name, parameter in numbers()}
-    assert {("mt-ogd", letter) for letter in ("b", "eta", "D", "L", "sigma", "T", "radius")} <= letters
-    assert {("mt-pnorm", "p"), ("mt-eg", "sigma"), ("mt-ftrl", "eta0"), ("hedge-mt-ogd", "eta_h")} <= letters
+def test_every_parameter_of_the_paper_is_among_the_numbers():
+    found = {(name, parameter.name) for name, parameter in numbers()}
+    assert {("mt-ogd", each) for each in ("b", "eta", "D", "L", "sigma", "T", "radius")} <= found
+    assert {("mt-pnorm", "p"), ("mt-eg", "sigma"), ("mt-ftrl", "eta0"), ("hedge-mt-ogd", "eta_h")} <= found
 
 
 THEORY = {"D": 1.0, "L": 2.0, "sigma": 0.3, "T": 50.0}
@@ -145,9 +145,18 @@ REFUSED = {
         {"regularizer": "entropy", "graph": MATRIX},
         "with the entropy A^-1/2 must be non-negative with unit row sums",
     ),
-    "tasks and graph": ("mt-ogd", {"graph": EDGE, "tasks": ["ann", "eve"]}, "name different tasks, such as 'bob'"),
-    "fewer tasks": ("mt-eg", {"graph": EDGE, "tasks": ["ann"]}, "name different tasks, such as 'bob'; leave tasks out"),
-    "number of tasks": ("mt-ogd", {"graph": EDGE, "tasks": 2}, "tasks and graph name different tasks"),
+    "tasks and graph": ("mt-ogd", {"graph": EDGE, "tasks": ["ann", "eve"]}, "the task 'bob', which tasks does not"),
+    "fewer tasks": (
+        "mt-eg",
+        {"graph": EDGE, "tasks": ["ann"]},
+        "the graph names the task 'bob', which tasks does not; add it, or leave tasks out",
+    ),
+    "number of tasks": ("mt-ogd", {"graph": EDGE, "tasks": 2}, "names the task 'ann', which tasks does not"),
+    "task without a row": (
+        "mt-ogd",
+        {"graph": MATRIX, "tasks": [*MATRIX["tasks"], "joe"]},
+        "the matrix has no row for the task 'joe'; give the matrix a row and a column for every task",
+    ),
     # Hedge
     "T without L": ("hedge-mt-ogd", {"T": 9.0}, "with T the experts' rates follow theory, which needs L; give L, or"),
     "mt-eg, T without L": ("hedge-mt-eg", {"T": 9.0}, "which needs L; give L, or leave T out"),
@@ -250,6 +259,6 @@ def test_a_simplex_has_two_corners(name, parameters):
 def test_a_task_twice_in_a_round():
     refuses(
         weft.Model("mt-ogd"),
-        "rows 0 and 1: task 'ann' stands twice in one round",
+        "rows 0 and 1: task 'ann' appears twice in one round",
         lambda model: model.learn(weft.Stream(np.eye(2), [1, -1], ["ann", "ann"], rounds=[0, 0])),
     )

@@ -72,7 +72,7 @@ def test_a_file_of_a_large_graph_needs_no_event_to_be_read():
 
 
 def test_a_feature_that_never_held_anything_scores_nothing():
-    """Named with the value 0, it is known by name and is no corner of the simplex yet."""
+    """Named with the value 0, it is known by name and is not a corner of the simplex yet."""
     model = weft.Model("mt-eg", loss="square", tasks=["ann", "bob"])
     model.learn_one({"x": 1.0, "y": 2.0, "z": 0.0}, 1.0, "ann")
     assert model.weights()[0, 2] == 0.0

@@ -195,7 +195,7 @@ LEADERS = {
 
 
 def leader(events, loss, parameters, **more):
-    rest = {letter: value for letter, value in parameters.items() if letter not in ("eta", "eta0")}
+    rest = {name: value for name, value in parameters.items() if name not in ("eta", "eta0")}
     eta = parameters["eta"] if isinstance(parameters.get("eta"), float) else ("sqrt", parameters.get("eta0", 1.0))
     return mt_ftrl(*events, loss=loss, eta=eta, **rest, **more)
 

@@ -172,7 +172,7 @@ def test_clique_inverse_is_what_b_says():
         ("foml", {"condition": "active"}, 'must be one of "mistake", "margin"'),
         ("foml", {"C": 0}, "C=0"),
         ("omtrl-logdet", {"rate": 0}, "rate=0 must be a finite number > 0"),
-        ("omtrl-cov", {"warmup": -1}, "warmup=-1 must be a whole number >= 0"),
+        ("omtrl-cov", {"warmup": -1}, "warmup=-1 must be an integer >= 0"),
         ("omtrl-cov", {"warmup": 0.5}, "warmup=0.5"),
         ("omtrl-vonneumann", {"condition": "always"}, "condition"),
         ("omtrl-vonneumann", {"tasks": 10_000}, r"3 tables of 10,000 x 10,000 numbers.*2\.2 GiB.*matrix_limit"),

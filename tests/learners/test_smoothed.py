@@ -140,7 +140,7 @@ def test_a_threshold_that_nothing_passes_is_remarked():
         ({"lam": math.nan}, "lam"),
         ({"condition": "passive"}, 'condition=.passive. must be one of "margin", "mistake", "active"'),
         ({"T": -1}, "T=-1"),
-        ({"neighbours": 0}, "neighbours=0 must be a whole number >= 1 or None"),
+        ({"neighbours": 0}, "neighbours=0 must be an integer >= 1 or None"),
         ({"neighbours": 3, "p_min": 0.1}, "leave neighbours out"),
         ({"restart": True, "T": 9.0}, "restart belongs to doubling epochs"),
         ({"p_min": 2}, "p_min=2"),

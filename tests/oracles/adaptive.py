@@ -9,19 +9,31 @@ State: per (task, feature) own `wO gO`, gradient `wA gA`, betting `th G L R`; pe
 `th0 G0 L0 R0`, and `cnt s1 s2` of its non-zero values; per task `n logw cost loss`, or `n Lk gap eta_k ysum dev loss`.
 What is absent reads as its start value.
 
-Reading. Features are numbered as learning first meets them with a value that counts; the sums run by number, then over
-`dense_list` as it stood before the event, then the bias. `dense_list` is scanned from the front: a feature that leaves
-is replaced by the last one, which is looked at next. Labels are shifted back before they are subtracted: y - mk is
-y - (mk + y0). Rows of a round are numbered together, scored together, then learned one after the other.
+Interpretation. Features are numbered as learning first meets them with a value that counts; the sums run by number,
+then over `dense_list` as it stood before the event, then the bias. `dense_list` is scanned from the front: a feature
+that leaves is replaced by the last one, which is looked at next. Labels are shifted back before they are subtracted:
+y - mk is y - (mk + y0). Rows of a round are numbered together, scored together, then learned one after the other.
+
+Options. `own_prior` is added to the own AdaGrad accumulators `gA gO` wherever their root is taken; like EPS it is not
+forgotten. `half_life`: after every learned event the accumulators, the stack's `H` (with the 1 it starts at) and the
+sums `th G R` are multiplied by 2^(-1/half_life); L is a maximum and stays, and so do the statistics of rows and labels,
+the mixtures and the matrix of `second_order`. `second_order` adds one expert with one model for all tasks: recursive
+least squares, or one step of an extended Kalman filter for log-odds. It is written in information form: A starts at
+1/10 on its diagonal; A += r x x^T, w += A^-1 x (u - p), with r = 1 or p (1 - p). x has the bias and the first 32
+features that were dense, in the order of joining, from the event after the one in which they joined; they stay.
 """
 
 import math
 from collections import namedtuple
 
+import numpy as np
+
 EPS, ALPHA, ZMAX, SMAX, QMAX, UMAX, ETA_S = 1e-8, 5.0, 5.0, 8.0, 14.0, 5.0, 0.1
 PRIOR = (0.8, 0.1, 0.1)  # stack, own, pooled
 BIAS = None  # no feature has this name
-TABLES = "cnt s1 s2 wO gO wA gA th G L R wP gP wA0 gA0 th0 G0 L0 R0 n ysum dev cost gap"
+TABLES = "cnt s1 s2 wO gO wA gA th G L R wP gP wA0 gA0 th0 G0 L0 R0 wN n ysum dev cost gap"
+FADING = "gO gA th G R gP gA0 th0 G0 R0"
+SEATS, SPREAD = 33, 10.0  # of the second-order expert: most features and the bias, and the first diagonal of A^-1
 
 
 def clip(x, low, high):
@@ -50,12 +62,17 @@ View = namedtuple("View", "z D parts e c s f w p frame")
 
 class Adaptive:
     V0 = (0.5, 0.5)  # gradient, betting
+    mixes = False
 
-    def __init__(self, loss="logistic"):
+    def __init__(self, loss="logistic", *, own_prior=0.0, second_order=False, half_life=math.inf):
         self.binary = {"logistic": True, "square": False}[loss]
         self.eta = 0.4 if self.binary else 0.2
+        self.own_prior, self.second_order, self.fade = own_prior, second_order, 0.5 ** (1.0 / half_life)
         self.t = self.nnz = 0
-        self.V, self.H = list(self.V0), [1.0] * len(self.V0)
+        self.V = [*self.V0, *([0.0] if second_order else [])]
+        self.H = [1.0] * len(self.V)
+        if second_order:
+            self.seats, self.A = [BIAS], np.eye(1) / SPREAD
         self.ids, self.dense_list, self.y0 = {}, [], 0.0
         for name in TABLES.split():
             setattr(self, name, Zeros())
@@ -85,12 +102,16 @@ class Adaptive:
             m = s1 / t
             v = s2 / t - m * m
             if j not in D:
-                z[j] = math.copysign(math.sqrt(min(abs(x) / math.sqrt(s2 / cnt), ZMAX * ZMAX)), x)
+                z[j] = math.copysign(math.sqrt(min(self.ratio(x, s2, cnt), ZMAX * ZMAX)), x)
                 q += z[j] * z[j]
             elif v > 1e-12 * s2 / t:
                 z[j] = clip((x - m) / math.sqrt(v), -ZMAX, ZMAX)
         q += len(D)
         return {j: value / math.sqrt(q) for j, value in z.items()} | {BIAS: 1.0}, D  # q = 0: z is empty
+
+    def ratio(self, x, s2, cnt):
+        """|x| over its root mean square."""
+        return abs(x) / math.sqrt(s2 / cnt)
 
     def commit_row(self, row, D):
         self.t += 1
@@ -147,10 +168,15 @@ class Adaptive:
         return (th / max(G + L, ALPHA * L)) * ((L + R) / L) if L > 0.0 else 0.0
 
     def parts(self, k, j):
-        """The own and the shared weights of feature j: gradient, betting, own, pooled."""
+        """The own and the shared weights of feature j: gradient, betting, own and pooled, second-order."""
         b = self.bet(self.th, self.G, self.L, self.R, (k, j))
         b0 = self.bet(self.th0, self.G0, self.L0, self.R0, j)
-        return (self.wA[k, j], b, self.wO[k, j], 0.0), (self.wA0[j], b0, 0.0, self.wP[j])
+        own, shared = [self.wA[k, j], b], [self.wA0[j], b0]
+        if self.mixes:
+            own, shared = [*own, self.wO[k, j], 0.0], [*shared, 0.0, self.wP[j]]
+        if self.second_order:
+            own, shared = [*own, 0.0], [*shared, self.wN[j]]
+        return own, shared
 
     def view(self, row, k):
         z, D = self.scale(row)
@@ -199,9 +225,16 @@ class Adaptive:
             if h != 0.0:
                 self.H[i] += h * h
                 self.V[i] -= ETA_S * h / math.sqrt(self.H[i])
-        self.move(task, view, [self.error(e, u, frame.ready) for e in (view.e if self.binary else view.c)])
+        errors = [self.error(e, u, frame.ready) for e in (view.e if self.binary else view.c)]
+        self.move(task, view, errors)
+        if self.second_order:
+            if frame.ready:
+                self.move_second_order(view, errors[-1], u)
+            self.hand_out_seats(row)
         if not self.binary:
             self.commit_frame(task, y, u, frame.mk)
+        if self.fade < 1.0:
+            self.forget()
         return answer
 
     def learn_round(self, rows, ys, tasks):
@@ -223,19 +256,40 @@ class Adaptive:
     def move(self, k, view, g):
         """Every expert by its own error."""
         for j, value in view.z.items():
-            (_, b, _, _), (_, b0, _, _) = view.parts[j]
-            self.step(self.wA, self.gA, (k, j), g[0] * value)
+            own, shared = view.parts[j]
+            self.step(self.wA, self.gA, (k, j), g[0] * value, self.own_prior)
             self.step(self.wA0, self.gA0, j, g[0] * value)
-            self.stake(self.th, self.G, self.L, self.R, (k, j), b, g[1] * value)
-            self.stake(self.th0, self.G0, self.L0, self.R0, j, b0, g[1] * value)
-            if len(g) > 2:
-                self.step(self.wO, self.gO, (k, j), g[2] * value)
+            self.stake(self.th, self.G, self.L, self.R, (k, j), own[1], g[1] * value)
+            self.stake(self.th0, self.G0, self.L0, self.R0, j, shared[1], g[1] * value)
+            if self.mixes:
+                self.step(self.wO, self.gO, (k, j), g[2] * value, self.own_prior)
                 self.step(self.wP, self.gP, j, g[3] * value)
 
-    def step(self, w, acc, key, h):
+    def move_second_order(self, view, g, u):
+        x = np.array([view.z.get(j, 0.0) for j in self.seats])
+        p = g + u
+        self.A += (p * (1.0 - p) if self.binary else 1.0) * np.outer(x, x)
+        for j, more in zip(self.seats, np.linalg.solve(self.A, x), strict=True):
+            self.wN[j] -= float(more) * g
+
+    def hand_out_seats(self, row):
+        """After the event: features of the row that are dense now are among x from the next event on."""
+        for j in row:
+            if j in self.dense_list and j not in self.seats and len(self.seats) < SEATS:
+                self.seats.append(j)
+                self.A = np.block([[self.A, np.zeros((len(self.A), 1))], [np.zeros(len(self.A)), 1.0 / SPREAD]])
+
+    def forget(self):
+        for name in FADING.split():
+            table = getattr(self, name)
+            for key in table:
+                table[key] *= self.fade
+        self.H = [h * self.fade for h in self.H]
+
+    def step(self, w, acc, key, h, prior=0.0):
         if h != 0.0:
             acc[key] += h * h
-            w[key] -= self.eta * h / math.sqrt(acc[key] + EPS)
+            w[key] -= self.eta * h / math.sqrt(acc[key] + (EPS + prior))
 
     def stake(self, th, G, L, R, key, b, h):
         if h != 0.0:
@@ -259,9 +313,10 @@ class Adaptive:
 
 class Auto(Adaptive):
     V0 = (0.5, 0.5, 0.0, 0.0)  # gradient, betting, own, pooled
+    mixes = True
 
-    def __init__(self, loss="logistic"):
-        super().__init__(loss)
+    def __init__(self, loss="logistic", **options):
+        super().__init__(loss, **options)
         self.logw, self.Lk, self.eta_k, self.loss = {}, {}, {}, {}
 
     def mixture(self, k):

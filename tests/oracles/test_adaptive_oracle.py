@@ -10,21 +10,26 @@ import numpy as np
 import pytest
 
 from oracles.adaptive import BIAS, PRIOR, SMAX, Adaptive, Auto, Zeros, sigma
+from oracles.adaptive_cases import (
+    ADVERSARIES,
+    ODD_UNITS,
+    POWERS_OF_TWO,
+    TOY,
+    huge_and_tiny,
+    outlier,
+    padded,
+    relabelled,
+    renamed,
+    scaled,
+    shifted,
+    silent,
+    stream,
+)
 
 BOTH = pytest.mark.parametrize("loss", ["logistic", "square"])
 FOUR = [(kind, loss) for kind in (Auto, Adaptive) for loss in ("logistic", "square")]
 ALL = pytest.mark.parametrize(("kind", "loss"), FOUR)
 
-TOY = [
-    ("a", {"x": 1, "f": 2}, 1, 3),
-    ("b", {"x": 3}, -1, 10),
-    ("a", {"x": 2, "f": 1}, 1, 4),
-    ("c", {"x": 0.5, "h": 4}, -1, 7),
-    ("b", {"x": 2.5, "f": 1}, 1, 12),
-    ("a", {"x": 1.5}, -1, 3.5),
-    ("c", {"h": 2, "x": 1}, -1, 6),
-    ("b", {"x": 3.5, "f": 3}, 1, 11),
-]
 PRINTED = {
     (Auto, "logistic"): (
         [0.5, 0.5694227785, 0.5760862709, 0.5578462739, 0.4200964281, 0.5715735333, 0.3217744883, 0.8400624030],
@@ -43,20 +48,6 @@ PRINTED = {
         [0.3907202523, 0.3862372938],
     ),
 }
-
-
-def stream(seed, n, loss, tasks=4):
-    """Events of dense columns without zeros, dense ones with some, rare ones, and empty rows; tasks are alike."""
-    rng = np.random.default_rng(seed)
-    shared, own = rng.normal(size=12), 0.7 * rng.normal(size=(tasks, 12))
-    for _ in range(n):
-        k = int(rng.integers(tasks))
-        x = np.concatenate([2 + rng.normal(size=2), rng.normal(size=2), rng.exponential(size=8)])
-        x *= rng.random(12) < [1, 1, 0.8, 0.7, *([0.2] * 8)]
-        x *= rng.random() > 0.03
-        s = x @ (shared + own[k]) - 2 * own[k, 0] + rng.normal()
-        y = float(np.sign(s)) if loss == "logistic" else s
-        yield k, {f"f{j}": float(x[j]) for j in np.flatnonzero(x)}, y
 
 
 def run(kind, loss, events):
@@ -153,9 +144,8 @@ def test_scoring_is_pure_and_learning_returns_the_score(kind, loss):
 @ALL
 def test_zeros_count_as_absent(kind, loss):
     events = list(stream(2, 200, loss))
-    padded = [(k, {f"f{j}": row.get(f"f{j}", 0.0 if j % 2 else 9e-151) for j in range(12)}, y) for k, row, y in events]
     ordered = [(k, {f: row[f] for f in sorted(row, key=lambda f: int(f[1:]))}, y) for k, row, y in events]
-    (sparse, scores), (dense, again) = run(kind, loss, ordered), run(kind, loss, padded)
+    (sparse, scores), (dense, again) = run(kind, loss, ordered), run(kind, loss, padded(events))
     assert scores == again
     assert vars(sparse) == vars(dense)
 
@@ -165,12 +155,8 @@ def test_columns_times_constants(kind, loss):
     """Powers of two, of either sign, leave every bit; other constants leave the scores."""
     events = list(stream(3, 300, loss))
     _, scores = run(kind, loss, events)
-    for factors, tolerance in (
-        ([2.0 ** (9 * j - 50) * (-1) ** j for j in range(12)], 0.0),
-        ([10.0 ** (j - 6) / 7 for j in range(12)], 1e-9),
-    ):
-        scaled = [(k, {f: x * factors[int(f[1:])] for f, x in row.items()}, y) for k, row, y in events]
-        np.testing.assert_allclose(run(kind, loss, scaled)[1], scores, rtol=0, atol=tolerance)
+    for factors, tolerance in ((POWERS_OF_TWO, 0.0), (ODD_UNITS, 1e-9)):
+        np.testing.assert_allclose(run(kind, loss, scaled(events, factors))[1], scores, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", [Auto, Adaptive])
@@ -178,7 +164,7 @@ def test_columns_times_constants(kind, loss):
 def test_target_times_a_plus_b(kind, a, b):
     events = list(stream(4, 300, "square"))
     _, answers = run(kind, "square", events)
-    _, moved = run(kind, "square", [(k, row, a * y + b) for k, row, y in events])
+    _, moved = run(kind, "square", relabelled(events, a, b))
     assert moved[0] == 0.0
     error = np.finfo(float).eps * (abs(b) / a + 10)  # what the labels themselves lose
     np.testing.assert_allclose((np.array(moved[1:]) - b) / a, answers[1:], rtol=0, atol=20 * error)
@@ -187,20 +173,19 @@ def test_target_times_a_plus_b(kind, a, b):
 @ALL
 def test_shift_of_dense_columns_without_zeros(kind, loss):
     events = list(stream(5, 300, loss))
-    events = [(k, {"f0": 0.3, "f1": 1.7, **row}, y) for k, row, y in events]
-    shifted = [(k, {f: x + 1000 * (f in ("f0", "f1")) for f, x in row.items()}, y) for k, row, y in events]
-    np.testing.assert_allclose(run(kind, loss, shifted)[1], run(kind, loss, events)[1], rtol=0, atol=1e-6)
+    here, there = (run(kind, loss, shifted(events, by))[1] for by in (0.0, 1000.0))
+    np.testing.assert_allclose(there, here, rtol=0, atol=1e-6)
 
 
 @ALL
 def test_a_new_task_is_one_that_was_silent(kind, loss):
     """A task that only asks changes nothing, and starts where a task nobody has heard of starts."""
     heard, quiet = kind(loss), kind(loss)
-    for i, (k, row, y) in enumerate(stream(6, 250, loss)):
-        late = k == 3 and i < 150
+    for k, row, y in silent(6, 250, loss):
+        late = math.isnan(y)
         heard.number(row)  # names get their numbers from rows without a label too
         first = [] if late else heard.learn_round([row], [y], [k])
-        second = quiet.learn_round([row], [math.nan if late else y], [k])
+        second = quiet.learn_round([row], [y], [k])
         assert late or first == second
     assert vars(heard) == vars(quiet)
 
@@ -210,7 +195,7 @@ def test_names_of_tasks_do_not_matter(kind, loss):
     events = list(stream(7, 200, loss))
     names = [2, 0, 3, 1]
     _, scores = run(kind, loss, events)
-    assert run(kind, loss, [(names[k], row, y) for k, row, y in events])[1] == scores
+    assert run(kind, loss, renamed(events, names))[1] == scores
 
 
 @pytest.mark.parametrize("kind", [Auto, Adaptive])
@@ -218,7 +203,7 @@ def test_all_labels_flipped(kind):
     """Log-odds change their sign, to rounding."""
     events = list(stream(8, 300, "logistic"))
     scores = np.array(run(kind, "logistic", events)[1])
-    np.testing.assert_allclose(run(kind, "logistic", [(k, r, -y) for k, r, y in events])[1], -scores, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run(kind, "logistic", relabelled(events, -1.0, 0.0))[1], -scores, rtol=0, atol=1e-9)
 
 
 @BOTH
@@ -393,22 +378,18 @@ def test_a_constant_target_is_exact_from_the_second_event(kind, y):
 
 @ALL
 def test_huge_and_tiny_values_mixed(kind, loss):
-    rng = np.random.default_rng(13)
-    model = kind(loss)
-    for k, row, y in stream(13, 400, loss):
-        mixed = {f: x * 10.0 ** rng.choice([-149, 0, 149]) for f, x in row.items()}
-        assert math.isfinite(model.learn(mixed, y, k))
+    model, answers = run(kind, loss, huge_and_tiny(loss))
+    assert all(map(math.isfinite, answers))
     assert all(map(math.isfinite, numbers(vars(model))))
 
 
 def test_one_outlier_does_not_freeze_the_stack():
     """A column bets on values near 0 after a huge one that taught nothing; the next huge one must not end learning."""
-    model = Auto("square")
-    model.learn({"a": 1e150, "b": 1.0}, 1.0, "k")
-    model.learn({"b": 2.0}, 1.0, "k")
-    for t in range(4000):
-        model.learn({"b": 1.0 + t % 3, **({"a": 1e-150} if t % 4 == 3 else {})}, 1.0 if t % 4 == 3 else -1.0, "k")
-    model.learn({"a": 1e150, "b": 1.0}, -1.0, "k")
+    *events, last = outlier("square")
+    model, _ = run(Auto, "square", events)
+    k, row, y = last
+    assert max(map(abs, model.view(model.row(row), k).e)) > 1e100
+    model.learn(row, y, k)
     assert max(model.H) < 1e6
 
 
@@ -443,46 +424,9 @@ def test_values_that_are_refused(loss, value):
 # The guarantees.
 
 
-def flipping(seed, loss):
-    for i, (k, row, y) in enumerate(stream(seed, 400, loss)):
-        yield k, row, -y if i >= 200 else y
-
-
-def opposed(seed, loss):
-    for k, row, y in stream(seed, 400, loss, tasks=1):
-        yield from ((k, row, y), (k + 1, row, -y))
-
-
-def jumping(seed, loss):
-    for i, (k, row, y) in enumerate(stream(seed, 400, loss)):
-        jump = 1e12 if 100 <= i < 200 or i % 97 == 0 else 1.0
-        yield k, {f: x * jump for f, x in row.items()}, y if loss == "logistic" else y * (1e12 if i >= 300 else 1.0)
-
-
-def hostile(seed, loss):
-    """Task 0 answers the learner: always the label that it expects least."""
-    model = Auto(loss)
-    for k, row, y in stream(seed, 400, loss):
-        label = y
-        if k == 0:
-            s = model.score(row, k)
-            label = (-1.0 if s >= 0 else 1.0) if loss == "logistic" else s - math.copysign(4.0, s)
-        yield k, row, label
-        model.learn(row, label, k)
-
-
-def one_sided(seed, loss):
-    """The own model is right, then the pooled one, then neither."""
-    rng = np.random.default_rng(seed)
-    for i in range(400):
-        k = int(rng.integers(3))
-        y = (1.0 if k == 0 else -1.0) if i < 150 else 1.0 if i < 300 else float(rng.choice([-1.0, 1.0]))
-        yield k, {"x": y * (i >= 150) + 0.1 * rng.normal()}, y * (1.0 if loss == "logistic" else 10.0 ** (i // 150))
-
-
 @BOTH
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("adversary", [stream, flipping, opposed, jumping, hostile, one_sided])
+@pytest.mark.parametrize("adversary", [stream, *ADVERSARIES])
 def test_no_task_is_ever_harmed_beyond_the_bound(adversary, seed, loss):
     events = stream(seed, 400, loss) if adversary is stream else adversary(seed, loss)
     model, issued = Auto(loss), Zeros()

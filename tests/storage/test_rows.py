@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from weft.storage.rows import Rows, read_rows, scalar_label, tidy
+from weft.storage.rows import Rows, read_rows, tidy
 
 X = np.array([[1.0, 0.0, -2.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 3.5, 0.0, 4.0]])
 
@@ -109,12 +109,3 @@ def test_rows_without_columns():
     assert read_rows([[], []]).length == 2
     assert read_rows([{}, {}]).length == 2
     assert read_rows(sparse.csr_array((4, 2))).length == 4
-
-
-@pytest.mark.parametrize(
-    ("y", "expected"),
-    [(1, 1.0), (-2.5, -2.5), (np.float32(0.5), 0.5), (np.int8(3), 3.0), (Fraction(1, 4), 0.25)],
-)
-def test_scalar_label(y, expected):
-    assert scalar_label(y) == expected
-    assert type(scalar_label(y)) is float

@@ -1,4 +1,4 @@
-"""A server on this machine for the length of a test, with the manners and the faults of real ones."""
+"""A local server for the duration of a test, with the behaviour and the faults of real ones."""
 
 import threading
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Files:
-    """What the server has and how it behaves; `asked` holds the ranges that were asked for."""
+    """The files of the server and its behaviour; `asked` holds the ranges that were requested."""
 
     def __init__(self, files, ranges=True, break_after=None, silent_length=False):
         self.files, self.ranges, self.break_after, self.silent_length = files, ranges, break_after, silent_length
@@ -16,7 +16,7 @@ class Files:
 
 @contextmanager
 def serving(files):
-    """The address of a server that answers from `files`, and stops when the block is left."""
+    """The address of a server that serves `files` and stops at the end of the block."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

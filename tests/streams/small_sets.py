@@ -1,4 +1,4 @@
-"""Small sets as files hold them, right or with a fault."""
+"""Small data sets as files, correct or with a fault."""
 
 import hashlib
 import io

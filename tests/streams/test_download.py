@@ -1,4 +1,4 @@
-"""Fetching a set: whole and right, or not at all."""
+"""Fetching a data set: complete and correct, or not at all."""
 
 import hashlib
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_from_a_file(target, tmp_path):
 
 def test_an_interrupted_download_goes_on(target):
     files = Files({"/sets/tiny.npz": CONTENT}, break_after=100_000)
-    with pytest.raises(DownloadError, match=r"broke off after 100,000 of 300,000 bytes; the same command goes on"):
+    with pytest.raises(DownloadError, match=r"interrupted after 100,000 of 300,000 bytes; run the same command again"):
         get(files, target)
     assert part_of(target).read_bytes() == CONTENT[:100_000]
     assert not target.exists()
@@ -102,7 +102,7 @@ def test_a_wrong_sum_is_refused_and_removed(target, kept):
 
 
 def test_another_size_is_refused_before_it_is_read(target):
-    with pytest.raises(DownloadError, match=r"has 5 bytes, tiny has 300,000: that is another file"):
+    with pytest.raises(DownloadError, match=r"has 5 bytes, tiny has 300,000: this is a different file"):
         get(Files({"/sets/tiny.npz": b"hello"}), target)
     assert not target.exists()
 
@@ -134,7 +134,7 @@ def test_a_server_whose_file_ends_before_ours(target):
 
 
 def test_not_found(target):
-    with pytest.raises(DownloadError, match=r"/sets/tiny.npz: the server answers 404 Not Found; look whether"):
+    with pytest.raises(DownloadError, match=r"/sets/tiny.npz: the server responded with 404 Not Found; check that"):
         get(Files({}), target)
     assert not target.parent.exists() or not list(target.parent.iterdir())
 
@@ -142,9 +142,9 @@ def test_not_found(target):
 def test_nobody_there(target):
     with serving(Files({})) as address:
         pass
-    with pytest.raises(DownloadError, match="look whether the address is right and the server there"):
+    with pytest.raises(DownloadError, match="check that the address is right and the server is running"):
         fetch(TINY, f"{address}/tiny.npz", target)
-    with pytest.raises(DownloadError, match="look whether"):
+    with pytest.raises(DownloadError, match="check that"):
         fetch(TINY, (target.parent / "nowhere" / "tiny.npz").as_uri(), target)
 
 
@@ -156,7 +156,7 @@ def test_a_server_may_point_to_web_addresses_only(target):
     assert target.read_bytes() == CONTENT
     target.unlink()
     files.redirect = "ftp://127.0.0.1/x.npz"
-    with pytest.raises(DownloadError, match=r"points to ftp://127.0.0.1/x.npz, which is no web address"):
+    with pytest.raises(DownloadError, match=r"points to ftp://127.0.0.1/x.npz, which is not a web address"):
         get(files, target)
 
 

@@ -1,4 +1,4 @@
-"""Every malformed line is named by file, line, field, value and remedy; skip mode goes on and lists it."""
+"""Every malformed line is named by file, line, field, value and remedy; skip mode continues and lists it."""
 
 import gzip
 
@@ -26,7 +26,7 @@ FAULTS = [
     (
         "jsonl",
         '{"task": "ann", "x": {"a": 1}, "y": 2}',
-        'field "y": 2 is no label of a classifier; write -1 or +1',
+        'field "y": 2 is not a label for a classifier; write -1 or +1',
     ),
     ("jsonl", '{"task": "ann", "x": {"a": 1}, "y": 0}', "2 * y - 1"),
     ("jsonl", '{"task": "ann", "x": {"a": 1}}', 'field "y": the label is missing; write -1 or +1'),
@@ -41,16 +41,16 @@ FAULTS = [
         '{"task": "ann", "x": {"a": 1e999}, "y": 1}',
         'field "x.a": a number beyond 1.8e308 is too large',
     ),
-    ("jsonl", '{"task": "ann", "x": "a", "y": 1}', 'field "x": "a" is no row; write'),
+    ("jsonl", '{"task": "ann", "x": "a", "y": 1}', 'field "x": "a" is not a row; write'),
     (
         "jsonl",
         '{"task": "ann", "x": [1, 2], "y": 1}',
         'field "x": a list of 2 values, but the file began with named',
     ),
-    ("jsonl", '{"task": 1.5, "x": {"a": 1}, "y": 1}', 'field "task": 1.5 is no name; write a string'),
-    ("jsonl", '{"task": true, "x": {"a": 1}, "y": 1}', 'field "task": true is no name'),
-    ("jsonl", '{"task": [], "x": {"a": 1}, "y": 1}', 'field "task": [] is no name'),
-    ("jsonl", '{"task": ["a", 0.5], "x": {"a": 1}, "y": 1}', 'field "task": 0.5 is no name'),
+    ("jsonl", '{"task": 1.5, "x": {"a": 1}, "y": 1}', 'field "task": 1.5 is not a name; write a string'),
+    ("jsonl", '{"task": true, "x": {"a": 1}, "y": 1}', 'field "task": true is not a name'),
+    ("jsonl", '{"task": [], "x": {"a": 1}, "y": 1}', 'field "task": [] is not a name'),
+    ("jsonl", '{"task": ["a", 0.5], "x": {"a": 1}, "y": 1}', 'field "task": 0.5 is not a name'),
     ("jsonl", '{"x": {"a": 1}, "y": 1}', 'field "task": is missing in'),
     ("jsonl", '{"task": "ann", "y": 1}', 'field "x": is missing'),
     (
@@ -58,21 +58,21 @@ FAULTS = [
         '{"task": "ann", "x": {"a": 1}, "y": 1, "label": 1}',
         'field "label": unknown field with value 1',
     ),
-    ("jsonl", '{"task": "ann", "x": {"a": 1, "a": 2}, "y": 1}', 'field "x": "a" stands twice; keep one'),
-    ("jsonl", '{"task": "ann", "x": {"a": 1}, "y": 1, "y": -1}', 'field "y": "y" stands twice'),
+    ("jsonl", '{"task": "ann", "x": {"a": 1, "a": 2}, "y": 1}', 'field "x": "a" appears twice; keep one'),
+    ("jsonl", '{"task": "ann", "x": {"a": 1}, "y": 1, "y": -1}', 'field "y": "y" appears twice'),
     (
         "jsonl",
         '{"task": "ann", "x": {"a": 1}, "y": 1, "round": 1}',
         'field "round": 1, but the file began without',
     ),
     ("jsonl", '{"task": "ann", "x": {"a": 1}, "y": 1, "round": 1.5}', 'field "round": 1.5 is not a round'),
-    ("jsonl", "[1, 2]", '[1, 2] is no event; write {"task"'),
+    ("jsonl", "[1, 2]", '[1, 2] is not an event; write {"task"'),
     ("jsonl", '{"task": "ann", "x": {"a": 1}, "y', "the line ends in the middle of an event"),
     ("jsonl", '{"task": "ann" "x": 1}', "not JSON at column 16"),
     ("jsonl", GOOD["jsonl"] + GOOD["jsonl"], "not JSON at column"),
     ("jsonl", "[" * 100_000, "nested too deeply"),
     ("csv", "ann,yes,1,2", 'field "y": "yes" is not a number; write -1 or +1'),
-    ("csv", "ann,3,1,2", 'field "y": 3 is no label of a classifier; write -1 or +1'),
+    ("csv", "ann,3,1,2", 'field "y": 3 is not a label for a classifier; write -1 or +1'),
     ("csv", "ann,,1,2", 'field "y": the label is missing'),
     ("csv", "ann,nan,1,2", 'field "y": "nan" is not finite'),
     ("csv", "ann,1,x,2", 'field "a": "x" is not a number; write a number, or leave the cell empty'),
@@ -83,14 +83,14 @@ FAULTS = [
     ("csv", ",1,1,2", 'field "task": the task is missing'),
     ("svm", "yes qid:ann 1:1", 'field "y": "yes" is not a number; write -1 or +1'),
     ("svm", "nan qid:ann 1:1", 'field "y": "nan" is not finite'),
-    ("svm", "3 qid:ann 1:1", 'field "y": 3 is no label'),
-    ("svm", "1 1:1", 'field "qid": "1:1" stands where the task should; write label qid:TASK'),
-    ("svm", "1", 'field "qid": nothing stands where the task should'),
+    ("svm", "3 qid:ann 1:1", 'field "y": 3 is not a label'),
+    ("svm", "1 1:1", 'field "qid": "1:1" instead of the task; write label qid:TASK'),
+    ("svm", "1", 'field "qid": nothing instead of the task'),
     ("svm", "1 qid:ann 1:x", 'field "1": "x" is not a number'),
     ("svm", "1 qid:ann 1:inf", 'field "1": "inf" is not finite'),
-    ("svm", "1 qid:ann 1:1 1:2", 'field "1": the feature stands twice, again with "2"; add the values up'),
-    ("svm", "1 qid:ann a:1", '"a:1" is no feature; write index:value'),
-    ("svm", "1 qid:ann 1:2:3 4", '"1:2:3" is no feature'),
+    ("svm", "1 qid:ann 1:1 1:2", 'field "1": the feature appears twice, again with "2"; add the values up'),
+    ("svm", "1 qid:ann a:1", '"a:1" is not a feature; write index:value'),
+    ("svm", "1 qid:ann 1:2:3 4", '"1:2:3" is not a feature'),
     ("svm", "1 qid:ann 99999999999:1", "is too large; write indices below"),
     ("svm", "1 qid:ann 99999999999999999999:1", "is too large"),
 ]
@@ -168,7 +168,7 @@ def test_bad_lines_at_the_end_are_listed_too(tmp_path):
     [
         ("user,y,a", 'field "task": no such column in the header (user, y, a); name the task'),
         ("task,label,a", 'field "y": no such column in the header (task, label, a); name the label'),
-        ("task,y,a,a", 'the column "a" stands twice in the header'),
+        ("task,y,a,a", 'the column "a" appears twice in the header'),
         ("task,y,,a", "a column has no name in the header"),
     ],
 )
@@ -186,11 +186,11 @@ def test_bad_headers(tmp_path, header, message):
     [
         (
             [1, 2, 1],
-            'line 3, field "round": round 1 was over already; put the rows of one round next to each other',
+            'line 3, field "round": round 1 has ended already; put the rows of one round next to each other',
         ),
         (
             [1, 1, 2],
-            'line 2, field "task": "ann" stands twice in round 1; give its events rounds of their own',
+            'line 2, field "task": "ann" appears twice in round 1; give its events rounds of their own',
         ),
         ([1, None, 2], 'line 2, field "round": is missing, but the file began with rounds'),
     ],

@@ -1,4 +1,4 @@
-"""Public sets by name: found, checked, refused by a sentence when something is wrong."""
+"""Public data sets by name: found, verified, refused with a reason when something is wrong."""
 
 import dataclasses
 import io
@@ -18,7 +18,7 @@ from weft.streams.known_sets import SETS
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    """A small set that is known, in the folder WEFT_DATA."""
+    """A small known data set in the folder WEFT_DATA."""
     content, described = made("dense")
     monkeypatch.setitem(SETS, "tiny", described)
     monkeypatch.setenv("WEFT_DATA", str(tmp_path / "data"))
@@ -78,7 +78,7 @@ def test_a_missing_set_says_where_it_was_looked_for(tiny, tmp_path, monkeypatch)
 
 def test_another_file_is_refused(tiny):
     tiny.write_bytes(made("sparse")[0])
-    with pytest.raises(ValueError, match="is not the known set tiny: its SHA-256 sum is another one"):
+    with pytest.raises(ValueError, match="is not the known set tiny: its SHA-256 sum differs"):
         known("tiny")
 
 
@@ -104,9 +104,9 @@ def test_a_wrong_name():
         ("dense", {"groups": None}, "the array groups is missing"),
         ("dense", {"y": np.array(1)}, "y is a single value"),
         ("sparse", {"indices": np.array([3, 0, 1])}, "indices must lie between 0 and 2"),
-        ("sparse", {"indices": np.array([2, 1, 1])}, "indices must not name a column twice in one row"),
-        ("sparse", {"indptr": np.array([0, 2, 1, 3])}, "indptr must rise from 0 to the number of indices"),
-        ("sparse", {"indptr": np.array([0, 1, 1, 4])}, "indptr must rise"),
+        ("sparse", {"indices": np.array([2, 1, 1])}, "indices must not contain a column twice in one row"),
+        ("sparse", {"indptr": np.array([0, 2, 1, 3])}, "indptr must increase from 0 to the number of indices"),
+        ("sparse", {"indptr": np.array([0, 1, 1, 4])}, "indptr must increase"),
         ("sparse", {"indptr": np.array([0, 1, 3])}, "indptr must have 4 entries"),
         ("sparse", {"data": np.array([1, 2])}, r"data has the shape \(2,\), expected \(3,\)"),
         ("sparse", {"shape": np.array([3, 4])}, r"shape is \[3, 4\], expected \[3, 3\]"),

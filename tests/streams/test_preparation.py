@@ -30,7 +30,7 @@ def test_log_counts(both):
     assert np.allclose(table(steps.log_counts(both)), np.log(1 + X))
     assert np.allclose(table(steps.log_counts(both, base=2)), np.log2(1 + X))
     assert np.array_equal(table(both), X)
-    with pytest.raises(ValueError, match="it takes counts"):
+    with pytest.raises(ValueError, match="the step takes counts"):
         steps.log_counts(data(-X))
     with pytest.raises(ValueError, match="base=1 must be"):
         steps.log_counts(both, base=1)

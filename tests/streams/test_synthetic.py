@@ -1,4 +1,4 @@
-"""Made-up streams are what they say."""
+"""Synthetic streams match their description."""
 
 import numpy as np
 import pytest

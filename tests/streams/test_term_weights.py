@@ -1,4 +1,4 @@
-"""Columns that many rows have, and weights of rare ones, on counts that fit on a page."""
+"""Frequent columns, and weights of rare ones, on a small table of counts."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def counts(X=COUNTS):
 
 def test_frequent_columns():
     found = frequent_columns(counts(), 3)
-    np.testing.assert_array_equal(found.X.toarray(), COUNTS[:, :3])  # "once" stands before "also once"
+    np.testing.assert_array_equal(found.X.toarray(), COUNTS[:, :3])  # "once" comes before "also once"
     assert found.feature_names == ["the", "once", "twice"]
     assert frequent_columns(counts(), 9).X.shape == (4, 4)
 
@@ -43,7 +43,7 @@ def two_tasks():
 
 
 def test_every_task_counts_the_same():
-    """Shares: the 1, once 1/6, twice (1 + 1/3)/2, also once 1/6; idf of b as if its three rows were all."""
+    """Shares: the 1, once 1/6, twice (1 + 1/3)/2, also once 1/6; idf of b from its three rows only."""
     assert frequent_columns(two_tasks(), 2, per_task=True).feature_names == ["the", "twice"]
     X = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
     rare = replace(two_tasks(), X=X, feature_names=["two of b", "all of a"])
@@ -63,7 +63,7 @@ def test_a_column_that_no_row_has():
 
 @pytest.mark.parametrize("count", [0, -1, 2.5])
 def test_a_wrong_count_is_refused(count):
-    with pytest.raises(ValueError, match="must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="must be an integer >= 1"):
         frequent_columns(counts(), count)
 
 

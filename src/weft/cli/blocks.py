@@ -8,7 +8,7 @@ from rich.text import Text
 
 from weft.cli.colour_scale import GREY, Scale, scale_of
 from weft.cli.heat_map import figure
-from weft.cli.relations import Relations, arranged
+from weft.inspection.relations import Relations, arranged
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -111,4 +111,4 @@ def _legend(drawn: Relations, scale: Scale, in_colour: bool) -> Text:
 
 
 def _printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in name)

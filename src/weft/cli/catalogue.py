@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def command(name: str | None, as_json: bool) -> None:
     """List the learners, or tell everything about the learner NAME.
 
-    A learner is chosen with --learner NAME and its parameters are set with --set LETTER=VALUE in weft learn.
+    A learner is chosen with --learner NAME and its parameters are set with --set NAME=VALUE in weft learn.
     """
     from weft.learners.catalogue import SPECIAL_CASES, build, catalogue
 
@@ -70,7 +70,7 @@ def _print_all(entries: list["Entry"], special: dict[str, str]) -> None:
 def _print_one(entry: "Entry") -> None:
     screen = console()
     screen.print(f"{entry.name}: {entry.summary}\n{entry.paper}")
-    table = _text_table("letter", "default", "must be", "meaning")
+    table = _text_table("parameter", "default", "must be", "meaning")
     for p in entry.parameters:
         default = _default(p.default) if isinstance(p.default, tuple) else str(p.default)
         table.add_row(p.name, default, p.allowed, p.doc)

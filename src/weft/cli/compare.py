@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from weft.cli.options import example, file_options, json_option, parse_learner
+from weft.cli.options import Reading, example, file_options, json_option, parse_learner
 from weft.cli.tables import console, plural, print_json
 
 DEFAULT_LEARNERS = ("auto", "pa", "pa:pooled=true", "implicit")
@@ -23,7 +23,7 @@ TIME_LIMIT = 60.0
     "--learner",
     "learners",
     multiple=True,
-    metavar="NAME[:LETTER=VALUE,...]",
+    metavar="NAME[:PARAMETER=VALUE,...]",
     help="A learner with its parameters; may be repeated.  [default: auto, pa, pa:pooled=true, implicit]",
 )
 @click.option(
@@ -57,10 +57,7 @@ def command(
     time_limit: float | None,
     shuffles: int,
     seed: int,
-    format_: str | None,
-    task_column: str,
-    label_column: str,
-    on_error: Any,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Compare learners on FILE: does sharing help on these data?
@@ -77,13 +74,12 @@ def command(
     from weft.evaluation.comparison import compare
 
     chosen = _given(learners if everyone else learners or DEFAULT_LEARNERS)
-    reading = (on_error, task_column, label_column)
     if everyone:
-        stream = _whole(file, format_, "real", *reading)
+        stream = _whole(file, reading, "real")
         chosen = _catalogue(stream) | chosen
         time_limit = TIME_LIMIT if time_limit is None else time_limit
     else:
-        stream = _whole(file, format_, _kind(chosen), *reading)
+        stream = _whole(file, reading, _kind(chosen))
     show = not as_json and sys.stderr.isatty()
     comparison = compare(
         stream, chosen, shuffles=shuffles, seed=seed, progress=show, time_limit=time_limit, leave_out=everyone
@@ -95,7 +91,7 @@ def command(
 
 
 def _given(learners: tuple[str, ...]) -> dict[str, Any]:
-    """The learners as they were typed; wrong names and letters are refused."""
+    """The learners as they were typed; wrong names and parameters are refused."""
     from weft.learners.catalogue import build
 
     chosen: dict[str, Any] = {}
@@ -125,26 +121,16 @@ def _catalogue(stream: Any) -> dict[str, Any]:
     from weft.evaluation.prequential import kind_of
 
     return {
-        ":".join([name, *(f"{letter}={value}" for letter, value in parameters.items())]): (name, parameters)
+        ":".join([name, *(f"{parameter}={value}" for parameter, value in parameters.items())]): (name, parameters)
         for name, parameters in whole_catalogue(kind_of(stream))
     }
 
 
-def _whole(file: str, format_: str | None, target: Any, on_error: Any, task_column: str, label_column: str) -> Any:
+def _whole(file: str, reading: Reading, target: Any) -> Any:
     """The file as one stream."""
     from weft.streams import read_chunks
 
-    chunk = next(
-        read_chunks(
-            file,
-            format_,
-            target=target,
-            chunk=sys.maxsize,
-            on_error=on_error,
-            task_column=task_column,
-            label_column=label_column,
-        )
-    )
+    chunk = next(read_chunks(file, target=target, chunk=sys.maxsize, **reading.keywords))
     if chunk.skipped:
         click.echo(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}", err=True)
     return chunk.stream

@@ -1,7 +1,7 @@
 """A graph of tasks from a file: CSV with one edge per line, or JSON as `weft.graphs.reading` reads it.
 
 A line of CSV has two tasks, and perhaps a weight; a task alone on its line has no neighbours. Names are as in a CSV
-file of events: `7` is the whole number 7, `007` is text. The first line is a header if it says so: its third cell is
+file of events: `7` is the integer 7, `007` is text. The first line is a header if it says so: its third cell is
 `weight`, or its first two are `task,task`, `task,neighbour`, `from,to` or `source,target`. Anything else is an edge.
 """
 
@@ -38,9 +38,8 @@ def _from_json(name: str, content: str) -> Any:
 
     try:
         data = json.loads(content)
-    except ValueError as error:
-        line = getattr(error, "lineno", 1)
-        raise ValueError(f"{name}, line {line}: this is no JSON ({getattr(error, 'msg', error)})") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name}, line {error.lineno}: this is not JSON ({error.msg})") from None
     if not isinstance(data, dict):
         raise ValueError(
             f'{name}, line 1: a graph in JSON is an object such as {{"edges": [["ann", "bob"]]}} or '

@@ -10,8 +10,8 @@ from html import escape
 import numpy as np
 
 from weft.cli.colour_scale import GREY, Scale, scale_of
-from weft.cli.options import show_name
-from weft.cli.relations import Relations, arranged
+from weft.inspection.relations import Relations, arranged
+from weft.names import show_name
 
 MOST_DRAWN = 200
 """So many tasks are drawn one by one, more as that many clusters."""
@@ -35,8 +35,8 @@ def draw(relations: Relations) -> str:
     n, scale = len(drawn.members), scale_of(drawn.between) if drawn.has_matrix else None
     cell = int(np.clip(560 // n, 9, 26))
     names = [_cut(name) for name in drawn.names]
-    letters = min(12, cell - 1)
-    side = math.ceil(max(map(_columns, names)) * letters * 0.62) + 12
+    font_size = min(12, cell - 1)
+    side = math.ceil(max(map(_columns, names)) * font_size * 0.62) + 12
     left, top = side, (side if scale else 26) + (62 if drawn.note else 44)
     across, down = n * cell if scale else 0, n * cell
     what = "are related" if scale else "stand apart"
@@ -47,9 +47,9 @@ def draw(relations: Relations) -> str:
     parts = [
         f'<text class="title" x="16" y="26">{escape(title)}</text>',
         f'<text x="16" y="46">{escape(_clean(drawn.note))}</text>' if drawn.note else "",
-        _names(drawn, names, left, top, cell, letters),
+        _names(drawn, names, left, top, cell, font_size),
         _cells(drawn, scale, left, top, cell) if scale else "",
-        _bars(drawn, left + across + (20 if scale else 0), top, cell, letters),
+        _bars(drawn, left + across + (20 if scale else 0), top, cell, font_size),
         _legend(drawn, scale, left, top + down + 24) if scale else "",
     ]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" role="img"'
@@ -69,13 +69,13 @@ def figure(value: float) -> str:
 # --- parts ---
 
 
-def _names(drawn: Relations, names: list[str], left: int, top: int, cell: int, letters: int) -> str:
+def _names(drawn: Relations, names: list[str], left: int, top: int, cell: int, font_size: int) -> str:
     """At the left of the rows, and upright over the columns if there are any."""
-    out = [f'<g class="names" style="font-size: {letters}px">']
-    style = f'style="font-size: {letters}px"'
+    out = [f'<g class="names" style="font-size: {font_size}px">']
+    style = f'style="font-size: {font_size}px"'
     far = drawn.far
     for at, name in enumerate(names):
-        middle = cell * at + 0.5 * cell + 0.36 * letters
+        middle = cell * at + 0.5 * cell + 0.36 * font_size
         tip = f"<title>{escape(_clean(_members(drawn, at)))}</title>{escape(name)}</text>"
         kind = ' class="far"' if far[at] else ""
         out.append(f'<text{kind} {style} x="{left - 6}" y="{top + middle:.1f}" text-anchor="end">{tip}')
@@ -102,11 +102,11 @@ def _cells(drawn: Relations, scale: Scale, left: int, top: int, cell: int) -> st
     return "\n".join([*out, f'<rect class="frame" width="{size}" height="{size}"/>', "</g>"])
 
 
-def _bars(drawn: Relations, left: int, top: int, cell: int, letters: int) -> str:
+def _bars(drawn: Relations, left: int, top: int, cell: int, font_size: int) -> str:
     """One per line, in the order of the lines; far ones in another colour."""
     if drawn.apart is None:
         return ""
-    far, style = drawn.far, f'style="font-size: {letters}px"'
+    far, style = drawn.far, f'style="font-size: {font_size}px"'
     longest = float(np.max(drawn.apart[np.isfinite(drawn.apart)], initial=0.0)) or 1.0
     out = [f'<g class="bars" transform="translate({left} {top})"><text y="-8">{escape(drawn.measure)}</text>']
     for at, value in enumerate(drawn.apart.tolist()):
@@ -116,7 +116,7 @@ def _bars(drawn: Relations, left: int, top: int, cell: int, letters: int) -> str
         words = escape(f"{_clean(drawn.names[at])}: {figure(value)}")
         place = f'y="{at * cell + room}" width="{length:.1f}" height="{cell - 2 * room}"'
         out.append(f'<rect class="{kind}" {place}><title>{words}</title></rect>')
-        middle, shown = cell * at + 0.5 * cell + 0.36 * letters, f"{value:.3g}" if is_known else "-"
+        middle, shown = cell * at + 0.5 * cell + 0.36 * font_size, f"{value:.3g}" if is_known else "-"
         out.append(f'<text {style} x="{length + 5:.1f}" y="{middle:.1f}">{shown}</text>')
     if any(far):
         out.append(f'<text class="far" y="{cell * len(far) + 18}">stands apart</text>')
@@ -155,23 +155,25 @@ def _members(drawn: Relations, at: int) -> str:
 
 def _clean(name: str) -> str:
     """Letters that an XML file may hold, on one line."""
-    return "".join(letter if _is_writable(letter) else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(name.split()))
+    return "".join(
+        character if _is_writable(character) else "\N{REPLACEMENT CHARACTER}" for character in " ".join(name.split())
+    )
 
 
-def _is_writable(letter: str) -> bool:
-    code = ord(letter)
+def _is_writable(character: str) -> bool:
+    code = ord(character)
     return code >= 0x20 and not 0x7F <= code < 0xA0 and not 0xD800 <= code < 0xE000 and code & 0xFFFE != 0xFFFE
 
 
 def _columns(name: str) -> int:
-    """How wide a name is, in letters of the Latin alphabet."""
-    return sum(_wide(letter) for letter in name)
+    """How wide a name is, in characters of the Latin alphabet."""
+    return sum(_wide(character) for character in name)
 
 
-def _wide(letter: str) -> int:
-    if unicodedata.combining(letter):
+def _wide(character: str) -> int:
+    if unicodedata.combining(character):
         return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _cut(name: str) -> str:
@@ -182,9 +184,9 @@ def _cut(name: str) -> str:
     begin, plus, others = name.rpartition(" +")
     tail = f"…{plus}{others}" if plus and others.replace(",", "").isdigit() else "…"
     kept, room = "", LONGEST - len(tail)
-    for letter in begin if len(tail) > 1 else name:
-        room -= _wide(letter)
+    for character in begin if len(tail) > 1 else name:
+        room -= _wide(character)
         if room < 0:
             break
-        kept += letter
+        kept += character
     return kept + tail

@@ -90,12 +90,10 @@ def command(
 
 
 def _facts(model: "Model", path: str) -> dict[str, Any]:
-    from weft.learners.catalogue import to_json
-
     return {
         "model": path,
-        "learner": to_json(model.learner),
-        "paper": model.learner.paper,
+        "learner": {"name": model.name, "parameters": model.parameters},
+        "paper": model.paper,
         "counts": {
             "tasks": len(model.tasks),
             "features": len(model.features),
@@ -109,7 +107,7 @@ def _facts(model: "Model", path: str) -> dict[str, Any]:
 
 
 def _support_size(model: "Model") -> int | None:
-    if hasattr(model.learner, "usage"):
+    if "usage" in model.views:
         return model.usage().rows
     try:
         return len(model.support())
@@ -121,10 +119,9 @@ def _distances(model: "Model") -> list[dict[str, Any]] | None:
     """How far every task is from the tasks that it is tied to, the farthest first; None where nothing is shared."""
     import numpy as np
 
-    measure, n = getattr(model.learner, "distances", None), len(model.tasks)
-    if measure is None or n == 0:
+    if "distances" not in model.views or not model.tasks:
         return None
-    found = measure(model.state, n, len(model.features))
+    found = model.distances()
     order = np.argsort(-np.nan_to_num(found.apart, nan=-1.0), kind="stable").tolist()
     return [
         {"task": model.tasks[i], "own": float(found.own[i]), "shared": float(found.shared[i]),
@@ -137,17 +134,15 @@ def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | Non
     """The features with the largest weights of a task, in parts if it has some; None if there are no weights."""
     import numpy as np
 
-    from weft.inspection.explanation import weights_of
-
-    slot, features = model.vocabulary.tasks.find(task), model.features
+    features = model.features
     try:
-        own, shared, neighbours = weights_of(model.learner, model.state, slot, len(model.tasks), len(features))
+        own, shared, neighbours = model.parts_of(task)
     except ValueError:
         return None  # a kernel learner, or one that predicts points
     others = shared + neighbours
     largest = np.maximum(np.abs(own), np.abs(others))
     order = [i for i in np.argsort(-largest, kind="stable")[:top].tolist() if largest[i] != 0.0]
-    parts = hasattr(model.learner, "distances") or hasattr(model.learner, "seen_row")
+    parts = not model.views.isdisjoint(("distances", "scale"))
     return [
         {"feature": features[i], "weight": float(own[i] + others[i])}
         | ({"own": float(own[i]), "shared": float(others[i])} if parts else {})
@@ -158,8 +153,8 @@ def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | Non
 def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) -> None:
     screen = console()
     learner = facts["learner"]
-    given = {letter: value for letter, value in learner["parameters"].items() if value is not None}
-    settings = ", ".join(f"{letter}={show_value(value)}" for letter, value in given.items())
+    given = {name: value for name, value in learner["parameters"].items() if value is not None}
+    settings = ", ".join(f"{name}={show_value(value)}" for name, value in given.items())
     counts = facts["counts"]
     table = new_table("", "")
     table.show_header = False

@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 def borrowed(model: "Model") -> list[dict[str, Any]] | None:
     """Per task, the largest first: the weights of its mixture, the losses so far, and by how much the bound holds."""
-    if not hasattr(model.learner, "borrowing"):
+    if "borrowing" not in model.views:
         return None
     rows = [{"task": task, **found._asdict()} for task, found in model.borrowing().items()]
     return sorted(rows, key=lambda row: -row["events"])
 
 
 def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
-    """The same as a table, with mean losses and the gain over a model that stands alone."""
+    """The same as a table, with mean losses and the gain over the task's own model."""
     rows = borrowed(model)
     if not rows:
         return
     shown = rows if all_tasks or len(rows) <= MOST_TASKS + 1 else rows[:MOST_TASKS]
     table = new_table(
-        "task", "stack", "own", "pooled", "loss", "alone", "as one", "gain", "certain",
+        "task", "stack", "own", "pooled", "loss", "own\nmodel", "pooled\nmodel", "gain", "guaranteed\nmargin",
         title="What tasks borrow: weights of their mixture, and mean losses",
     )  # fmt: skip
     for row in [row for row in shown if row["events"]]:
@@ -43,11 +43,11 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
         words = [f"all {count(len(rows))} tasks", "", "", "", *means, _gain(totals), number(least, 2)]
         table.add_row(*words, style="bold")
     screen.print(table)
-    kind = "nats" if model.learner.target == "binary" else "half squares of its labels' spread"
+    unit = "nats" if model.target == "binary" else "half squares of its labels' spread"
     screen.print(
-        "loss: of auto, of a model of the task alone, and of one model for all. gain: how much less auto loses than "
-        f"the model alone. certain: so many {kind} the task's total loss lies below a bound that holds on any data, "
-        "the loss of its best part and a constant.",
+        "loss: of auto, of the task's own model, and of the model pooled from all tasks. gain: how much less auto "
+        f"loses than the own model. guaranteed margin ({unit}): by how much the loss is below its bound, the total "
+        "loss of the best part and a constant, which holds on any data.",
         style="dim",
     )
 

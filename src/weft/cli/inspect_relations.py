@@ -15,7 +15,7 @@ def summary_of(model: "Model") -> dict[str, Any]:
     """How a step on one task moves the others, in words, with the strongest pairs if there is a choice."""
     import numpy as np
 
-    from weft.cli.relations import LARGEST_MATRIX
+    from weft.inspection.relations import LARGEST_MATRIX
 
     n = len(model.tasks)
     if n < 2:
@@ -29,7 +29,7 @@ def summary_of(model: "Model") -> dict[str, Any]:
     others = matrix[~np.eye(n, dtype=bool)]
     if not np.all(np.isfinite(others)):
         return {"summary": "undefined between some tasks, which have not learned anything yet"}
-    if getattr(model.learner, "similarities", False):
+    if model.traits.similarities:
         return _strongest(model, matrix, others)
     if not np.any(others):
         return {"summary": "none: an event moves its own task's weights only"}
@@ -56,7 +56,7 @@ def _strongest(model: "Model", matrix: Any, others: Any) -> dict[str, Any]:
 
 def matrix_of(model: "Model") -> dict[str, Any]:
     """The whole matrix, related tasks side by side; nothing where there is none: the summary says why."""
-    from weft.cli.relations import arranged, read_relations
+    from weft.inspection.relations import arranged, read_relations
 
     try:
         found = arranged(read_relations(model), len(model.tasks))
@@ -73,7 +73,7 @@ def matrix_of(model: "Model") -> dict[str, Any]:
 def print_matrix(model: "Model") -> None:
     """In the terminal; a sentence where there is nothing to print."""
     from weft.cli.blocks import print_relations
-    from weft.cli.relations import read_relations
+    from weft.inspection.relations import read_relations
 
     try:
         found = read_relations(model)
@@ -96,7 +96,7 @@ def expect_svg(plot: str, model_path: str) -> None:
 def plot_relations(model: "Model", plot: str) -> None:
     """Draw the relations into a file."""
     from weft.cli.heat_map import MOST_DRAWN, draw
-    from weft.cli.relations import read_relations
+    from weft.inspection.relations import read_relations
     from weft.store.files import write_atomic
 
     found = read_relations(model)

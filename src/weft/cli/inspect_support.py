@@ -18,7 +18,7 @@ MOST_FEATURES = 5
 
 def budget_facts(model: "Model") -> dict[str, Any] | None:
     """Rows, bytes, evictions and their damage; None where there is no budget to speak of."""
-    if not hasattr(model.learner, "usage"):
+    if "usage" not in model.views:
         return None
     found = model.usage()
     return {
@@ -62,7 +62,7 @@ def budget_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def shares(model: "Model") -> list[dict[str, Any]] | None:
     """How many rows every task has brought, the largest number first; None where there is no budget."""
-    if not hasattr(model.learner, "usage"):
+    if "usage" not in model.views:
         return None
     kept = model.usage().kept.tolist()
     rows = [{"task": name, "rows": n} for name, n in zip(model.tasks, kept, strict=True)]
@@ -92,7 +92,7 @@ def kept_rows(model: "Model", task: Any, top: int) -> dict[str, Any] | None:
 
     Where every task has coefficients for all rows, these are all that it gives weight to; else those that it brought.
     """
-    if not hasattr(model.learner, "usage"):
+    if "usage" not in model.views:
         return None
     found: list[dict[str, Any]] = []
     for row in model.support():

@@ -3,12 +3,13 @@
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example, file_options, json_option, parse_settings, parse_tasks, program
+from weft.cli.options import Reading, example, file_options, json_option, parse_settings, parse_tasks, program
 from weft.cli.tables import console, count, plural, print_json, share, tally_table
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _MOST_SKIPPED = 10
     "--set",
     "settings",
     multiple=True,
-    metavar="LETTER=VALUE",
+    metavar="NAME=VALUE",
     help="A parameter of the learner, such as C=0.5; may be repeated.",
 )
 @click.option(
@@ -61,24 +62,7 @@ _MOST_SKIPPED = 10
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @json_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def command(
-    file: str,
-    model_path: str,
-    learner: str | None,
-    settings: tuple[str, ...],
-    graph: str | None,
-    tasks: str | None,
-    format_: str | None,
-    task_column: str,
-    label_column: str,
-    on_error: Any,
-    every: int | None,
-    restart: bool,
-    keep_position: bool,
-    all_tasks: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def command(**given: Any) -> None:
     """Learn FILE, event by event, and save the model.
 
     FILE holds one event per line: JSON lines {"task": "ann", "x": {"free": 1}, "y": 1}, CSV with a header, or
@@ -87,45 +71,64 @@ def command(
     same command goes on where it stopped, and learns only what is new when the file has grown. A malformed
     line stops everything, and the model file stays as it was.
     """
+    _learn(Asked(**given))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `weft learn` was asked for: its argument and options."""
+
+    file: str
+    model_path: str
+    learner: str | None
+    settings: tuple[str, ...]
+    graph: str | None
+    tasks: str | None
+    reading: Reading
+    every: int | None
+    restart: bool
+    keep_position: bool
+    all_tasks: bool
+    as_json: bool
+    quiet: bool
+
+
+def _learn(asked: Asked) -> None:
     from weft.cli.learning import ModelFile, learn_chunks, open_or_create, progress_of
     from weft.cli.progress_file import source_key
     from weft.streams.formats import CHUNK, SourceChanged, format_of, read_chunks
 
-    began = time.perf_counter()
-    path = Path(model_path)
-    format_of(file, format_)
-    if graph is not None:
-        settings = (*settings, f"graph={graph}")
-    model, new = open_or_create(path, learner, parse_settings(settings), parse_tasks(tasks), DEFAULT_LEARNER)
-    state = progress_of(path, new, restart, keep_position)
-    start = None if restart or file == "-" else state.sources.get(source_key(file))
+    began, file = time.perf_counter(), asked.file
+    path = Path(asked.model_path)
+    format_of(file, asked.reading.format)
+    settings = asked.settings if asked.graph is None else (*asked.settings, f"graph={asked.graph}")
+    parameters, tasks = parse_settings(settings), parse_tasks(asked.tasks)
+    model, new = open_or_create(path, asked.learner, parameters, tasks, DEFAULT_LEARNER)
+    state = progress_of(path, new, asked.restart, asked.keep_position)
+    start = None if asked.restart or file == "-" else state.sources.get(source_key(file))
     target = ModelFile(path, model, state)
     before = dict(model.tally.total)
     chunks = read_chunks(
         file,
-        format_,
-        target=model.learner.target,
-        chunk=min(CHUNK, every or CHUNK),
-        on_error=on_error,
+        target=model.target,
+        chunk=min(CHUNK, asked.every or CHUNK),
         start=start.position if start else None,
-        task_column=task_column,
-        label_column=label_column,
+        **asked.reading.keywords,
     )
     try:
-        with _Bar(file, show=not (quiet or as_json)) as bar:
-            run = learn_chunks(target, file, chunks, start, every, bar.advance)
+        with _Bar(file, show=not (asked.quiet or asked.as_json)) as bar:
+            run = learn_chunks(target, file, chunks, start, asked.every, bar.advance)
     except SourceChanged as changed:
         raise ValueError(f"{changed} with --restart") from None
     seconds = time.perf_counter() - began
 
     _list_skipped(run, file)
-    if as_json:
+    if asked.as_json:
         print_json(_as_json(target, run, seconds))
-    elif not quiet:
-        _report(target, run, file, new, before, seconds, all_tasks)
+    elif not asked.quiet:
+        _report(target, run, file, new, before, seconds, asked.all_tasks)
     if run.interrupted:
-        again = _again(file, model_path, format_, task_column, label_column, on_error)
-        click.echo(_stopped(file, path, run, again), err=True)
+        click.echo(_stopped(asked, run), err=True)
         raise click.exceptions.Exit(130)
 
 
@@ -148,7 +151,7 @@ def _report(
         screen.print("To learn it a second time, add --restart.", soft_wrap=True)
         return
     tally = file.model.tally
-    screen.print(tally_table(tally, all_tasks, title=f"{file.model.learner.name}: predictions before learning"))
+    screen.print(tally_table(tally, all_tasks, title=f"{file.model.name}: predictions before learning"))
     again = f" (after {count(run.before)} learned earlier)" if run.before else ""
     screen.print(
         f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s; "
@@ -165,11 +168,9 @@ def _report(
 
 
 def _as_json(file: "ModelFile", run: "Run", seconds: float) -> dict[str, Any]:
-    from weft.learners.catalogue import to_json
-
     return {
         "model": str(file.path),
-        "learner": to_json(file.model.learner),
+        "learner": {"name": file.model.name, "parameters": file.model.parameters},
         "events": run.events,
         "events_before": run.before,
         "interrupted": run.interrupted,
@@ -189,24 +190,17 @@ def _list_skipped(run: "Run", source: str) -> None:
             click.echo(f"  ... and {len(run.skipped) - _MOST_SKIPPED:,} more", err=True)
 
 
-def _again(file: str, model: str, format_: str | None, task: str, label: str, on_error: str) -> str:
-    words = ["learn", file, "--model", model]
-    for option, value, usual in (
-        ("--format", format_, None),
-        ("--task-column", task, "task"),
-        ("--label-column", label, "y"),
-        ("--on-error", on_error, "stop"),
-    ):
-        if value is not None and value != usual:
-            words += [option, value]
-    return f"{program()} {shlex.join(words)}"
-
-
-def _stopped(file: str, path: Path, run: "Run", again: str) -> str:
-    if file == "-":
-        return f"weft: stopped after {count(run.events)} events of standard input, which are saved in {path}"
+def _stopped(asked: Asked, run: "Run") -> str:
+    if asked.file == "-":
+        return (
+            f"weft: stopped after {count(run.events)} events of standard input, which are saved in {asked.model_path}"
+        )
+    words = ["learn", asked.file, "--model", asked.model_path, *asked.reading.again()]
     done = count(run.before + run.events)
-    return f"weft: stopped after {done} events, which are saved in {path}; go on with\n  {again}"
+    return (
+        f"weft: stopped after {done} events, which are saved in {Path(asked.model_path)}; go on with\n"
+        f"  {program()} {shlex.join(words)}"
+    )
 
 
 class _Bar:

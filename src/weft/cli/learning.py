@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.cli.options import show_value
 from weft.cli.progress_file import Entry, State, checksum, last_state, read_state, source_key, write_states
-from weft.learners.catalogue import build, to_json
+from weft.learners.catalogue import build, parameters_as_json
 from weft.model import Model, load
 from weft.store.files import write_atomic
 from weft.streams import Chunk, Fault
@@ -66,19 +66,17 @@ def open_or_create(
 
 def refuse_other_learner(path: Path, model: Model, learner: str | None, settings: dict[str, Any]) -> None:
     """A model keeps its learner: what is asked for must be what it is."""
-    held = to_json(model.learner)
-    name = learner or held["name"]
-    if name != held["name"]:
+    name, held = learner or model.name, model.parameters
+    if name != model.name:
         build(name, settings)  # a name that does not exist at all deserves that message
         raise ValueError(
-            f"{path} was learned by {held['name']}, not {name}; leave --learner out or choose another --model"
+            f"{path} was learned by {model.name}, not {name}; leave --learner out or choose another --model"
         )
-    asked = to_json(build(name, {**held["parameters"], **settings}))
-    for letter, value in asked["parameters"].items():
-        if value != held["parameters"][letter]:
-            option = "--graph" if letter == "graph" else f"--set {letter}"
+    for parameter, value in parameters_as_json(build(name, {**held, **settings})).items():
+        if value != held[parameter]:
+            option = "--graph" if parameter == "graph" else f"--set {parameter}"
             raise ValueError(
-                f"{path} was learned with {letter}={show_value(held['parameters'][letter])}, not {show_value(value)}; "
+                f"{path} was learned with {parameter}={show_value(held[parameter])}, not {show_value(value)}; "
                 f"leave {option} out or choose another --model"
             )
 

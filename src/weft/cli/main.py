@@ -12,7 +12,9 @@ import click
 
 from weft import __version__
 
-COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue", "data", "reproduce")
+COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue", "data")
+ELSEWHERE = {"reproduce": ("weft-reproduction", "Run the experiments of the papers again.")}
+"""Commands of other distributions, found by the entry points `weft.commands`: the distribution, and what it does."""
 
 
 class Failure(click.ClickException):
@@ -31,9 +33,11 @@ class Commands(click.Group):
     """Finds a command in the module of its name, and turns errors into sentences."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *ELSEWHERE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE:
+            return _from_distribution(cmd_name)
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"weft.cli.{cmd_name}").command
@@ -43,7 +47,7 @@ class Commands(click.Group):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = _remark
+                warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
@@ -57,13 +61,33 @@ class Commands(click.Group):
             raise Failure(str(error)) from None
 
 
-def _remark(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(f"weft: note: {message}", err=True)
 
 
 def _about_file(error: OSError) -> str:
     """The system's words with the file's name, or the sentence that somebody has written already."""
     return f"{error.filename}: {error.strerror}" if error.strerror and error.filename else str(error)
+
+
+def _from_distribution(name: str) -> click.Command:
+    """A command that another distribution brings, or one that says how to install it."""
+    from importlib.metadata import entry_points
+
+    for found in entry_points(group="weft.commands", name=name):
+        command: click.Command = found.load()
+        return command
+    distribution, summary = ELSEWHERE[name]
+
+    @click.command(name, short_help=summary, context_settings={"ignore_unknown_options": True})
+    @click.argument("arguments", nargs=-1)
+    def missing(arguments: tuple[str, ...]) -> None:
+        raise Failure(
+            f"{name} comes with the distribution {distribution}, which is not installed; "
+            "run make venv in a clone of weft, or pip install ./reproduction"
+        )
+
+    return missing
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -1,11 +1,13 @@
 """Options that several commands share, and the values that people type."""
 
+import functools
 import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import click
@@ -26,8 +28,35 @@ def example(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def file_options(function: Function) -> Function:
-    """How a file of events is read."""
+@dataclass(frozen=True)
+class Reading:
+    """How a file of events is read: the keywords of `weft.streams.read_chunks` that a user chooses."""
+
+    format: str | None = None
+    task_column: str = "task"
+    label_column: str = "y"
+    on_error: Any = "stop"
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """As `read_chunks` takes them."""
+        return asdict(self)
+
+    def again(self) -> list[str]:
+        """The options that say the same, without those that are the default."""
+        usual = asdict(Reading())
+        chosen = {name: value for name, value in asdict(self).items() if value != usual[name]}
+        return [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", value)]
+
+
+def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file of events is read: the command gets `reading`, a `Reading`."""
+
+    @functools.wraps(function)
+    def gathered(**given: Any) -> Any:
+        names = ("format_", "task_column", "label_column", "on_error")
+        return function(reading=Reading(*(given.pop(name) for name in names)), **given)
+
     options = [
         click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "svmlight"]),
                      help="Format of FILE; by default its ending says it, and standard input is jsonl."),
@@ -37,8 +66,8 @@ def file_options(function: Function) -> Function:
                      help="At a malformed line: stop, or skip and list it."),
     ]  # fmt: skip
     for option in reversed(options):
-        function = option(function)
-    return function
+        gathered = option(gathered)
+    return gathered
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
@@ -56,21 +85,21 @@ def parse_value(text: str) -> Any:
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """`letter=value`."""
-    letter, equals, value = text.partition("=")
-    if not equals or not letter.strip():
-        raise ValueError(f"{text!r} is no setting; write letter=value, such as C=0.5")
-    return letter.strip(), parse_value(value.strip())
+    """`name=value`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ValueError(f"{text!r} is not a setting; write NAME=VALUE, such as C=0.5")
+    return name.strip(), parse_value(value.strip())
 
 
 def parse_settings(texts: tuple[str, ...] | list[str]) -> dict[str, Any]:
-    """Several settings, each letter once; a graph may be a file."""
+    """Several settings, each parameter once; a graph may be a file."""
     settings: dict[str, Any] = {}
     for text in texts:
-        letter, value = parse_setting(text)
-        if letter in settings:
-            raise ValueError(f"{letter} is set twice; keep one of the two")
-        settings[letter] = value
+        name, value = parse_setting(text)
+        if name in settings:
+            raise ValueError(f"{name} is set twice; keep one of the two")
+        settings[name] = value
     if isinstance(settings.get("graph"), str):
         from weft.cli.graph_file import read_graph
 
@@ -79,7 +108,7 @@ def parse_settings(texts: tuple[str, ...] | list[str]) -> dict[str, Any]:
 
 
 def parse_learner(text: str) -> tuple[str, dict[str, Any]]:
-    """`name` or `name:letter=value,letter=value`.
+    """`learner` or `learner:name=value,name=value`.
 
     >>> parse_learner('implicit:norm=3-max,kernel={"name": "poly", "degree": 2}')
     ('implicit', {'norm': '3-max', 'kernel': {'name': 'poly', 'degree': 2}})
@@ -90,12 +119,12 @@ def parse_learner(text: str) -> tuple[str, dict[str, Any]]:
 
 def _split_outside_brackets(text: str) -> list[str]:
     parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "{[(") - (letter in "}])")
-        if letter == "," and depth == 0:
+    for character in text:
+        depth += (character in "{[(") - (character in "}])")
+        if character == "," and depth == 0:
             parts.append("")
         else:
-            parts[-1] += letter
+            parts[-1] += character
     return parts
 
 
@@ -112,7 +141,7 @@ def parse_tasks(text: str | None) -> Any:
 
 
 def find_task(model: Any, text: str) -> Any:
-    """The task of a model that a user means: its name as text, as a whole number, or as a JSON list."""
+    """The task of a model that a user means: its name as text, as an integer, or as a JSON list."""
     value = parse_value(text)
     known = model.vocabulary.tasks
     for name in (text, value, _tuple(value)):
@@ -130,16 +159,18 @@ def _tuple(value: Any) -> Any:
 
 
 def show_name(name: Any) -> str:
-    """A name as people write it; tuples as JSON lists."""
-    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False)
+    """A name as people write it; imported late, because a help text should not wait for NumPy."""
+    from weft.names import show_name
+
+    return show_name(name)
 
 
 def show_value(value: Any) -> str:
     """A parameter's value in a line of text; a kernel with what matters to it, a graph by its size."""
     if isinstance(value, dict) and "coef0" in value:
-        letters = {"poly": ("degree", "gamma", "coef0", "normalize"), "gaussian": ("gamma",)}
-        held = letters.get(value["name"], ("normalize",))
-        return f"{value['name']}({', '.join(f'{letter}={value[letter]}' for letter in held)})"
+        parameters = {"poly": ("degree", "gamma", "coef0", "normalize"), "gaussian": ("gamma",)}
+        held = parameters.get(value["name"], ("normalize",))
+        return f"{value['name']}({', '.join(f'{name}={value[name]}' for name in held)})"
     if not isinstance(value, dict) or not {"edges", "cliques", "entries"} & value.keys():
         return str(value)
     if "cliques" in value:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example, file_options, show_name
+from weft.cli.options import Reading, example, file_options, show_name
 from weft.cli.tables import count, plural, share
 
 if TYPE_CHECKING:
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 def command(
     file: str,
     model_path: str,
-    format_: str | None,
-    task_column: str,
-    label_column: str,
-    on_error: Any,
+    reading: Reading,
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -49,16 +46,8 @@ def command(
     from weft.streams import read_chunks
 
     model = load(model_path)
-    target = model.learner.target
-    chunks = read_chunks(
-        file,
-        format_,
-        target=target,
-        labels=False,
-        on_error=on_error,
-        task_column=task_column,
-        label_column=label_column,
-    )
+    target = model.target
+    chunks = read_chunks(file, target=target, labels=False, **reading.keywords)
     unknown: set[Any] = set()
     skipped = events = 0
     judge = _Judge(target)

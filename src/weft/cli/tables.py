@@ -62,7 +62,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number with separators."""
+    """An integer with separators."""
     return f"{int(value):,}"
 
 

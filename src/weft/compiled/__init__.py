@@ -1,1 +1,1 @@
-"""How the text becomes machine code: compiling and its cache, vector registers, bundles of arrays, BLAS threads."""
+"""Machine code from Python text: decorators and their cache, vector registers, bundles of arrays, BLAS threads."""

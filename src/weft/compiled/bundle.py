@@ -1,29 +1,44 @@
-"""Many arrays behind one pointer, for kernels made of several functions.
+"""Many arrays behind one pointer, for compiled code made of several functions.
 
-A compiled function that is handed a tuple of arrays gets every word of every one of them, seven an array: of a state, a
-batch and scratch, three hundred at every call. A bundle lies on the stack of the kernel that packed it; a function that
-opens it reads the words that it uses.
+A compiled function that takes a tuple of arrays is passed every word of every array, seven words each: three hundred
+for a state, a batch and scratch space, at every call. A bundle is the address of such a tuple on the stack of the
+function that packed it. A function that opens it reads only the words that it uses.
 
-A bundle owns nothing, and Numba lets go of an array after its last use: a kernel that makes arrays of its own and packs
-them must use them, or say `hold`, when the bundle has done its work.
+A bundle does not keep its arrays alive, and Numba frees an array after its last use. A function that allocates arrays
+and packs them must use them, or call `hold`, when the bundle is no longer needed.
+
+For type checkers a `Bundle[Content]` holds a tuple of the class `Content`.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from weft.compiled.jit import PLAIN
 
-if PLAIN:
+Content = TypeVar("Content")
 
-    def packed(parts: Any) -> Any:
-        """A tuple behind a pointer; it must not outlive the function that packs it."""
-        return parts
 
-    def opened(bundle: Any) -> Any:
+class Bundle(Generic[Content]):
+    """The type of a bundle in annotations. In plain mode the value is the tuple itself, in compiled code a pointer."""
+
+
+if TYPE_CHECKING:
+
+    def packed(content: Content) -> Bundle[Content]: ...
+    def opened(bundle: Bundle[Content]) -> Content: ...
+    def hold(content: Any) -> None: ...
+
+elif PLAIN:
+
+    def packed(content):
+        """A pointer to a tuple; it must not outlive the function that packs it."""
+        return content
+
+    def opened(bundle):
         """The tuple of a bundle."""
         return bundle
 
-    def hold(parts: Any) -> None:
-        """Arrays of a tuple live at least until here."""
+    def hold(content):
+        """Keep the arrays of a tuple alive until here."""
 
 else:
     from llvmlite import ir
@@ -32,25 +47,20 @@ else:
     from numba.extending import intrinsic, models, register_model
 
     class _Bundle(types.Type):
-        def __init__(self, parts: Any) -> None:
-            self.parts = parts
-            kind: Any = super()
-            kind.__init__(name=f"weft.Bundle({parts.name})")
+        def __init__(self, content: Any) -> None:
+            self.content = content
+            super().__init__(name=f"weft.Bundle({content.name})")
 
-    _MODELS: Any = models
-    _register: Any = register_model
-    _allocated: Any = cgutils.alloca_once_value
-    _register(_Bundle)(_MODELS.OpaqueModel)
+    register_model(_Bundle)(models.OpaqueModel)
 
     @intrinsic
-    def packed(_: Any, parts: Any) -> Any:
-        """A tuple behind a pointer; it must not outlive the function that packs it."""
+    def packed(_: Any, content: Any) -> Any:
+        """A pointer to a tuple; it must not outlive the function that packs it."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(_allocated(builder, arguments[0]), ir.IntType(8).as_pointer())
+            return builder.bitcast(cgutils.alloca_once_value(builder, arguments[0]), ir.IntType(8).as_pointer())
 
-        bundle: Any = _Bundle(parts)
-        return bundle(parts), generate
+        return _Bundle(content)(content), generate
 
     @intrinsic
     def opened(_: Any, bundle: Any) -> Any:
@@ -60,23 +70,23 @@ else:
             kind = context.get_value_type(signature.return_type)
             return _read(builder, builder.bitcast(arguments[0], kind.as_pointer()), kind)
 
-        return bundle.parts(bundle), generate
+        return bundle.content(bundle), generate
 
     @intrinsic
-    def hold(_: Any, parts: Any) -> Any:
-        """Arrays of a tuple live at least until here."""
+    def hold(_: Any, content: Any) -> Any:
+        """Keep the arrays of a tuple alive until here."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return context.get_dummy_value()
 
-        return types.void(parts), generate
+        return types.void(content), generate
 
     def _read(builder: Any, pointer: Any, kind: Any) -> Any:
-        """Word by word, so that those nobody uses are not read."""
+        """Load word by word, so that words which are not used are not read."""
         if not isinstance(kind, ir.Aggregate):
             return builder.load(pointer)
-        whole = ir.Constant(kind, ir.Undefined)
+        value = ir.Constant(kind, ir.Undefined)
         for n in range(len(kind)):
-            part = _read(builder, builder.gep(pointer, [ir.IntType(32)(0), ir.IntType(32)(n)]), kind.elements[n])
-            whole = builder.insert_value(whole, part, n)
-        return whole
+            field = _read(builder, builder.gep(pointer, [ir.IntType(32)(0), ir.IntType(32)(n)]), kind.elements[n])
+            value = builder.insert_value(value, field, n)
+        return value

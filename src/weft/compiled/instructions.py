@@ -16,7 +16,7 @@ LANES = 16
 if PLAIN:
 
     def prefetch(array: Any, index: Any) -> None:
-        """Plain mode: nothing."""
+        """Plain mode: does nothing."""
 
     def four_sums(weights: Any, at: Any, values: Any, first: Any, whole: Any) -> tuple[float, ...]:
         """Plain mode: the same sums one after the other."""
@@ -57,9 +57,9 @@ else:
 
     @intrinsic
     def prefetch(_: Any, array: Any, index: Any) -> Any:
-        """Prefetch the cache line of an array's entry (counted flat), and do not wait for it.
+        """Load the cache line of an array's entry (its flat position) into the cache, without waiting for it.
 
-        A load from memory takes the time of some three hundred instructions, and fifty can be under way at a time.
+        That takes as long as about three hundred instructions; about fifty loads can be under way at a time.
         """
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

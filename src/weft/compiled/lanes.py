@@ -1,10 +1,22 @@
-"""Four numbers at a time: the lanes of a vector register, with the same bits as one after the other.
+"""Four numbers at a time in a vector register, with the same bits as one after the other.
 
-Divisions and square roots are most of what an adaptive step costs, and a processor does four of them in hardly more
-time than one. Numba keeps LLVM from packing straight-line code into vectors, and loops over rows that lie apart are
-none it could pack. So a `Four` is a type of its own in compiled code, with + - * / and the functions below; in plain
-mode it is an array of four. `four_columns` reads four rows of an array and turns them: four columns of four rows each,
-so that every operation concerns four features at once.
+Divisions and square roots are most of the cost of an adaptive step, and a processor does four of them in hardly more
+time than one. LLVM does not vectorise these loops by itself: Numba switches its vectoriser of straight-line code off,
+and rows that are far apart in memory are not a loop over consecutive numbers. `Four` is therefore a type of its own in
+compiled code, the four *lanes* of a register, with + - * / and the functions below. In plain mode it is a NumPy array
+of four numbers.
+
+| function | result |
+|---|---|
+| `broadcast(number)` | the number in all lanes |
+| `load_four`, `store_four` | four consecutive numbers of an array |
+| `load_columns`, `store_columns` | four numbers of each of four rows, transposed: one `Four` per column |
+| `load_two_columns`, `store_two_columns` | the same with two numbers of each row |
+| `sqrt`, `absolute`, `maximum`, `minimum`, `copysign`, `zeros_as_ones` | lane by lane |
+| `any_at_least(a, b)` | whether a >= b in at least one lane |
+| `horizontal_sum` | the sum of the four lanes |
+
+Positions in arrays (`at`, a, b, c, d) are flat: they count numbers from the start of a contiguous array.
 """
 
 from typing import Any
@@ -18,66 +30,66 @@ WIDTH = 4
 if PLAIN:
     Four = Any
 
-    def spread(number: Any) -> Any:
-        """The same number in all lanes."""
+    def broadcast(number: Any) -> Any:
+        """The number in all lanes."""
         return np.full(WIDTH, number, np.float64)
 
-    def four_at(array: Any, at: Any) -> Any:
-        """Four numbers of an array, counted flat."""
+    def load_four(array: Any, at: Any) -> Any:
+        """Four consecutive numbers of an array, from a flat position."""
         return array.reshape(-1)[int(at) : int(at) + WIDTH].copy()
 
-    def put_four(array: Any, at: Any, four: Any) -> None:
-        """Write what `four_at` reads."""
+    def store_four(array: Any, at: Any, four: Any) -> None:
+        """Store four numbers where `load_four` would read them."""
         array.reshape(-1)[int(at) : int(at) + WIDTH] = four
 
-    def four_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """The four numbers from a, b, c and d on (counted flat), turned: the first of each, the second, ..."""
-        return tuple(np.array([four_at(array, at) for at in (a, b, c, d)]).T.copy())
+    def load_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The four numbers from each of a, b, c, d on, transposed: the first of each, the second of each, ..."""
+        return tuple(np.array([load_four(array, at) for at in (a, b, c, d)]).T.copy())
 
-    def put_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
-        """Write what `four_columns` reads."""
+    def store_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
+        """Store columns where `load_columns` would read them."""
         for at, row in zip((a, b, c, d), np.array(columns).T, strict=True):
-            put_four(array, at, row)
+            store_four(array, at, row)
 
-    def two_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """The two numbers from a, b, c and d on, turned."""
-        return four_columns(np.append(array, (0.0, 0.0)), a, b, c, d)[:2]
+    def load_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The two numbers from each of a, b, c, d on, transposed."""
+        return load_columns(np.append(array, (0.0, 0.0)), a, b, c, d)[:2]
 
-    def put_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
-        """Write what `two_columns` reads."""
+    def store_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
+        """Store columns where `load_two_columns` would read them."""
         for at, row in zip((a, b, c, d), np.array(columns).T, strict=True):
             array.reshape(-1)[int(at) : int(at) + 2] = row
 
-    def roots(four: Any) -> Any:
-        """Square roots."""
+    def sqrt(four: Any) -> Any:
+        """The square root of every lane."""
         return np.sqrt(four)
 
-    def sizes(four: Any) -> Any:
-        """Absolute values."""
+    def absolute(four: Any) -> Any:
+        """The absolute value of every lane."""
         return np.abs(four)
 
-    def larger(a: Any, b: Any) -> Any:
-        """Of every lane the larger one."""
+    def maximum(a: Any, b: Any) -> Any:
+        """The larger of a and b in every lane; b where they are equal or one is NaN."""
         return np.where(a > b, a, b)
 
-    def smaller(a: Any, b: Any) -> Any:
-        """Of every lane the smaller one."""
+    def minimum(a: Any, b: Any) -> Any:
+        """The smaller of a and b in every lane; b where they are equal or one is NaN."""
         return np.where(a < b, a, b)
 
     def zeros_as_ones(four: Any) -> Any:
-        """The same with 1 for 0."""
+        """The same numbers, with 1 in place of 0."""
         return np.where(four == 0.0, 1.0, four)
 
-    def signed(four: Any, like: Any) -> Any:
-        """The same sizes with other signs."""
+    def copysign(four: Any, like: Any) -> Any:
+        """The absolute values of `four` with the signs of `like`."""
         return np.copysign(four, like)
 
-    def any_reaches(four: Any, least: Any) -> bool:
-        """Whether a lane is at least as large as another."""
+    def any_at_least(four: Any, least: Any) -> bool:
+        """Whether any lane is at least as large as that lane of `least`."""
         return bool(np.any(four >= least))
 
-    def added_up(four: Any) -> float:
-        """The sum of the lanes, by halves."""
+    def horizontal_sum(four: Any) -> float:
+        """The sum of the lanes: (first + third) + (second + fourth)."""
         return float((four[0] + four[2]) + (four[1] + four[3]))
 
 else:
@@ -94,25 +106,27 @@ else:
             kind.__init__(name="weft.Four")
 
     Four: Any = _Four()  # type: ignore[no-redef]
-    _NUMBER, _PLACE = ir.DoubleType(), ir.IntType(32)
+    _NUMBER, _LANE = ir.DoubleType(), ir.IntType(32)
     _LANES = ir.VectorType(_NUMBER, WIDTH)
-    _SEVERAL: Any = types.UniTuple
+    _tuple_of: Any = types.UniTuple
     _TEMPLATES: Any = templates
     _MODELS: Any = models
-    _lowered: Any = lower_builtin
-    _modelled: Any = register_model
+    _lower: Any = lower_builtin
+    _register: Any = register_model
 
-    @_modelled(_Four)
+    @_register(_Four)
     class _Model(_MODELS.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, _LANES)
 
     def _define(function: Any, instruction: str) -> None:
+        """Let an operator of Python be an instruction of LLVM on lanes."""
+
         @_TEMPLATES.infer_global(function)
         class _(_TEMPLATES.ConcreteTemplate):  # type: ignore[misc]
             cases = (_TEMPLATES.signature(Four, Four, Four),)
 
-        @_lowered(function, Four, Four)  # type: ignore[untyped-decorator]
+        @_lower(function, Four, Four)  # type: ignore[untyped-decorator]
         def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return getattr(builder, instruction)(*arguments)
 
@@ -126,114 +140,117 @@ else:
         _define(_inplace, _instruction)
 
     def _call(builder: Any, name: str, *arguments: Any) -> Any:
-        """An LLVM function over lanes."""
+        """Call an LLVM function on lanes."""
         shape = ir.FunctionType(_LANES, [_LANES] * len(arguments))
         function = builder.module.globals.get(name) or ir.Function(builder.module, shape, name)
         return builder.call(function, arguments)
 
-    def _place(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    def _vector_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+        """Pointer to four numbers of an array."""
         data = context.make_array(kind)(context, builder, array).data
         return builder.bitcast(builder.gep(data, [at]), _LANES.as_pointer())
 
-    def _pair(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    def _pair_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+        """Pointer to two numbers of an array."""
         data = context.make_array(kind)(context, builder, array).data
         return builder.bitcast(builder.gep(data, [at]), ir.VectorType(_NUMBER, 2).as_pointer())
 
     def _shuffled(builder: Any, pair: list[Any], order: list[int]) -> Any:
-        return builder.shuffle_vector(*pair, ir.Constant(ir.VectorType(_PLACE, len(order)), order))
+        """Lanes of two vectors, numbered one after the other, in the given order."""
+        return builder.shuffle_vector(*pair, ir.Constant(ir.VectorType(_LANE, len(order)), order))
 
-    def _turned(builder: Any, rows: Any) -> list[Any]:
-        """Rows as columns: pairs of rows are interleaved, then halves exchanged."""
+    def _transposed(builder: Any, rows: Any) -> list[Any]:
+        """Four vectors transposed: pairs of them are interleaved, then halves exchanged."""
         low = [_shuffled(builder, rows[n : n + 2], [0, 4, 2, 6]) for n in (0, 2)]
         high = [_shuffled(builder, rows[n : n + 2], [1, 5, 3, 7]) for n in (0, 2)]
         return [_shuffled(builder, pair, order) for order in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (low, high)]
 
     @intrinsic
-    def spread(_: Any, number: Any) -> Any:
-        """The same number in all lanes."""
+    def broadcast(_: Any, number: Any) -> Any:
+        """The number in all lanes."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), arguments[0], _PLACE(0))
-            order = ir.Constant(ir.VectorType(_PLACE, WIDTH), [0] * WIDTH)
+            one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), arguments[0], _LANE(0))
+            order = ir.Constant(ir.VectorType(_LANE, WIDTH), [0] * WIDTH)
             return builder.shuffle_vector(one, ir.Constant(_LANES, ir.Undefined), order)
 
         return Four(types.float64), generate
 
     @intrinsic
-    def four_at(_: Any, array: Any, at: Any) -> Any:
-        """Four numbers of an array, counted flat."""
+    def load_four(_: Any, array: Any, at: Any) -> Any:
+        """Four consecutive numbers of an array, from a flat position."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_place(context, builder, signature.args[0], *arguments), align=8)
+            return builder.load(_vector_at(context, builder, signature.args[0], *arguments), align=8)
 
         return Four(array, types.uint64), generate
 
     @intrinsic
-    def put_four(_: Any, array: Any, at: Any, four: Any) -> Any:
-        """Write what `four_at` reads."""
+    def store_four(_: Any, array: Any, at: Any, four: Any) -> Any:
+        """Store four numbers where `load_four` would read them."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _place(context, builder, signature.args[0], *arguments[:2]), align=8)
+            builder.store(arguments[2], _vector_at(context, builder, signature.args[0], *arguments[:2]), align=8)
             return context.get_dummy_value()
 
         return types.void(array, types.uint64, Four), generate
 
     @intrinsic
-    def four_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """The four numbers from a, b, c and d on (counted flat), turned: the first of each, the second, ..."""
+    def load_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The four numbers from each of a, b, c, d on, transposed: the first of each, the second of each, ..."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind, held = signature.args[0], arguments[0]
-            rows = [builder.load(_place(context, builder, kind, held, at), align=8) for at in arguments[1:]]
-            return context.make_tuple(builder, signature.return_type, _turned(builder, rows))
+            kind, data = signature.args[0], arguments[0]
+            rows = [builder.load(_vector_at(context, builder, kind, data, at), align=8) for at in arguments[1:]]
+            return context.make_tuple(builder, signature.return_type, _transposed(builder, rows))
 
-        return _SEVERAL(Four, WIDTH)(array, *[types.uint64] * WIDTH), generate
+        return _tuple_of(Four, WIDTH)(array, *[types.uint64] * WIDTH), generate
 
     @intrinsic
-    def put_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> Any:
-        """Write what `four_columns` reads."""
+    def store_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> Any:
+        """Store columns where `load_columns` would read them."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind, held = signature.args[0], arguments[0]
+            kind, data = signature.args[0], arguments[0]
             columns = [builder.extract_value(arguments[5], n) for n in range(WIDTH)]
-            for at, row in zip(arguments[1:5], _turned(builder, columns), strict=True):
-                builder.store(row, _place(context, builder, kind, held, at), align=8)
+            for at, row in zip(arguments[1:5], _transposed(builder, columns), strict=True):
+                builder.store(row, _vector_at(context, builder, kind, data, at), align=8)
             return context.get_dummy_value()
 
-        return types.void(array, *[types.uint64] * WIDTH, _SEVERAL(Four, WIDTH)), generate
+        return types.void(array, *[types.uint64] * WIDTH, _tuple_of(Four, WIDTH)), generate
 
     @intrinsic
-    def two_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """The two numbers from a, b, c and d on, turned."""
+    def load_two_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The two numbers from each of a, b, c, d on, transposed."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind, held = signature.args[0], arguments[0]
-            rows = [builder.load(_pair(context, builder, kind, held, at), align=8) for at in arguments[1:]]
+            kind, data = signature.args[0], arguments[0]
+            rows = [builder.load(_pair_at(context, builder, kind, data, at), align=8) for at in arguments[1:]]
             halves = [_shuffled(builder, rows[n : n + 2], [0, 1, 2, 3]) for n in (0, 2)]
             columns = [_shuffled(builder, halves, order) for order in ([0, 2, 4, 6], [1, 3, 5, 7])]
             return context.make_tuple(builder, signature.return_type, columns)
 
-        return _SEVERAL(Four, 2)(array, *[types.uint64] * WIDTH), generate
+        return _tuple_of(Four, 2)(array, *[types.uint64] * WIDTH), generate
 
     @intrinsic
-    def put_two_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> Any:
-        """Write what `two_columns` reads."""
+    def store_two_columns(_: Any, array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> Any:
+        """Store columns where `load_two_columns` would read them."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind, held = signature.args[0], arguments[0]
+            kind, data = signature.args[0], arguments[0]
             columns = [builder.extract_value(arguments[5], n) for n in range(2)]
-            turned = [_shuffled(builder, columns, order) for order in ([0, 4, 2, 6], [1, 5, 3, 7])]
+            transposed = [_shuffled(builder, columns, order) for order in ([0, 4, 2, 6], [1, 5, 3, 7])]
             for n, at in enumerate(arguments[1:5]):
                 half = [0, 1] if n < 2 else [2, 3]
-                row = _shuffled(builder, [turned[n % 2]] * 2, half)
-                builder.store(row, _pair(context, builder, kind, held, at), align=8)
+                row = _shuffled(builder, [transposed[n % 2]] * 2, half)
+                builder.store(row, _pair_at(context, builder, kind, data, at), align=8)
             return context.get_dummy_value()
 
-        return types.void(array, *[types.uint64] * WIDTH, _SEVERAL(Four, 2)), generate
+        return types.void(array, *[types.uint64] * WIDTH, _tuple_of(Four, 2)), generate
 
     @intrinsic
-    def roots(_: Any, four: Any) -> Any:
-        """Square roots."""
+    def sqrt(_: Any, four: Any) -> Any:
+        """The square root of every lane."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _call(builder, "llvm.sqrt.v4f64", *arguments)
@@ -241,8 +258,8 @@ else:
         return Four(Four), generate
 
     @intrinsic
-    def sizes(_: Any, four: Any) -> Any:
-        """Absolute values."""
+    def absolute(_: Any, four: Any) -> Any:
+        """The absolute value of every lane."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _call(builder, "llvm.fabs.v4f64", *arguments)
@@ -250,8 +267,8 @@ else:
         return Four(Four), generate
 
     @intrinsic
-    def larger(_: Any, a: Any, b: Any) -> Any:
-        """Of every lane the larger one."""
+    def maximum(_: Any, a: Any, b: Any) -> Any:
+        """The larger of a and b in every lane; b where they are equal or one is NaN."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
@@ -259,8 +276,8 @@ else:
         return Four(Four, Four), generate
 
     @intrinsic
-    def smaller(_: Any, a: Any, b: Any) -> Any:
-        """Of every lane the smaller one."""
+    def minimum(_: Any, a: Any, b: Any) -> Any:
+        """The smaller of a and b in every lane; b where they are equal or one is NaN."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.select(builder.fcmp_ordered("<", *arguments), *arguments)
@@ -269,7 +286,7 @@ else:
 
     @intrinsic
     def zeros_as_ones(_: Any, four: Any) -> Any:
-        """The same with 1 for 0."""
+        """The same numbers, with 1 in place of 0."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             is_zero = builder.fcmp_ordered("==", arguments[0], ir.Constant(_LANES, [0.0] * WIDTH))
@@ -278,8 +295,8 @@ else:
         return Four(Four), generate
 
     @intrinsic
-    def signed(_: Any, four: Any, like: Any) -> Any:
-        """The same sizes with other signs."""
+    def copysign(_: Any, four: Any, like: Any) -> Any:
+        """The absolute values of `four` with the signs of `like`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _call(builder, "llvm.copysign.v4f64", *arguments)
@@ -287,8 +304,8 @@ else:
         return Four(Four, Four), generate
 
     @intrinsic
-    def any_reaches(_: Any, four: Any, least: Any) -> Any:
-        """Whether a lane is at least as large as another."""
+    def any_at_least(_: Any, four: Any, least: Any) -> Any:
+        """Whether any lane is at least as large as that lane of `least`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             mask = builder.bitcast(builder.fcmp_ordered(">=", *arguments), ir.IntType(WIDTH))
@@ -297,11 +314,11 @@ else:
         return types.boolean(Four, Four), generate
 
     @intrinsic
-    def added_up(_: Any, four: Any) -> Any:
-        """The sum of the lanes, by halves."""
+    def horizontal_sum(_: Any, four: Any) -> Any:
+        """The sum of the lanes: (first + third) + (second + fourth)."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            lanes = [builder.extract_element(arguments[0], _PLACE(n)) for n in range(WIDTH)]
+            lanes = [builder.extract_element(arguments[0], _LANE(n)) for n in range(WIDTH)]
             return builder.fadd(builder.fadd(lanes[0], lanes[2]), builder.fadd(lanes[1], lanes[3]))
 
         return types.float64(Four), generate

@@ -75,31 +75,10 @@ def compare(
     limit = _seconds(time_limit)
     entries, orders = read_entries(learners), range(max(shuffles, 1))
     with _bar(progress, len(entries) * (1 + len(orders))) as advance:
-        setting, left_out = prepare(stream, entries, auc, leave_out, advance)
-        field = _Field(setting, [entry for entry in entries if entry.label not in left_out], limit, leave_out)
-        with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-            futures = [
-                pool.submit(field.run, which, order, seed + order if shuffles else None)
-                for order in orders
-                for which in range(len(field.entries))
-            ]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-                    advance()
-            except BaseException:
-                field.stop()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    of = len(stream) * len(orders)
-    left_out = {label: absent._replace(of=of) for label, absent in left_out.items()} | field.left_out(of)
-    remain = [which for which, entry in enumerate(field.entries) if entry.label not in left_out]
-    absent = [left_out[entry.label] for entry in entries if entry.label in left_out]
-    if not remain:
-        raise ValueError(f"no learner is left to compare; {absent[0].learner}: {absent[0].reason}")
-    table = [[field.runs[which, order] for order in orders] for which in remain]
-    labels = [field.entries[which].label for which in remain]
-    return _collect(setting, labels, table, shuffles, seed, limit, absent)
+        setting, refused = prepare(stream, entries, auc, leave_out, advance)
+        field = _Field(setting, [entry for entry in entries if entry.label not in refused], limit, leave_out)
+        field.run_all([seed + order if shuffles else None for order in orders], workers, advance)
+    return _collect(field, entries, refused, shuffles, seed)
 
 
 def whole_catalogue(target: Target = "binary") -> list[tuple[str, dict[str, Any]]]:
@@ -134,10 +113,28 @@ class _Field:
     def __init__(self, setting: Setting, entries: list[Entry], limit: float | None, leave_out: bool) -> None:
         self.setting = setting
         self.entries = entries
+        self.limit = limit
         self.leave_out = leave_out
         self.clocks = [Clock(limit) for _ in entries]
         self.runs: dict[tuple[int, int], Run] = {}
         self.refusals: dict[int, str] = {}
+
+    def run_all(self, seeds: list[int | None], workers: int | None, advance: Callable[[], None]) -> None:
+        """Every learner over every order, side by side; the first error ends them all."""
+        with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+            futures = [
+                pool.submit(self.run, which, order, seed)
+                for order, seed in enumerate(seeds)
+                for which in range(len(self.entries))
+            ]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+                    advance()
+            except BaseException:
+                self.stop()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def run(self, which: int, order: int, seed: int | None) -> None:
         """One learner over one order, unless it was stopped already."""
@@ -170,15 +167,16 @@ class _Field:
         return found
 
 
-def _collect(
-    setting: Setting,
-    labels: list[str],
-    table: list[list[Run]],
-    shuffles: int,
-    seed: int,
-    time_limit: float | None,
-    left_out: list[LeftOut],
-) -> Comparison:
+def _collect(field: _Field, entries: list[Entry], refused: dict[str, LeftOut], shuffles: int, seed: int) -> Comparison:
+    """The figures of those that came to the end, and who did not."""
+    setting, orders = field.setting, range(max(shuffles, 1))
+    of = len(setting.stream) * len(orders)
+    left_out = {label: absent._replace(of=of) for label, absent in refused.items()} | field.left_out(of)
+    remain = [which for which, entry in enumerate(field.entries) if entry.label not in left_out]
+    absent = [left_out[entry.label] for entry in entries if entry.label in left_out]
+    if not remain:
+        raise ValueError(f"no learner is left to compare; {absent[0].learner}: {absent[0].reason}")
+    table = [[field.runs[which, order] for order in orders] for which in remain]
     metrics = {
         metric: np.array([[found.metrics[metric] for found in row] for row in table]) for metric in table[0][0].metrics
     }
@@ -187,7 +185,7 @@ def _collect(
     curves = np.array([np.mean([found.curve for found in row], axis=0) for row in table])
     tasks = list(setting.stream.task_names)
     return Comparison(
-        labels,
+        [field.entries[which].label for which in remain],
         setting.target,
         shuffles,
         seed,
@@ -197,8 +195,8 @@ def _collect(
         sums / whole,
         setting.curve_events,
         curves,
-        time_limit,
-        left_out,
+        field.limit,
+        absent,
     )
 
 
@@ -206,10 +204,10 @@ def _collect(
 
 
 def _check(**given: tuple[Any, int]) -> None:
-    """Whole numbers with a least value."""
+    """Integers with a least value."""
     for what, (value, least) in given.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{what}={value!r} must be a whole number of at least {least}")
+            raise ValueError(f"{what}={value!r} must be an integer of at least {least}")
 
 
 def _seconds(limit: Any) -> float | None:

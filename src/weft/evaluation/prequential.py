@@ -10,7 +10,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.evaluation.clock import Clock, learn_within
 from weft.evaluation.results import LeftOut
 from weft.evaluation.rounds import auc
-from weft.learner import Learner, Target
+from weft.learner import Learner, Target, missing_parts
 from weft.model import Model
 from weft.stream import Stream
 from weft.tally import ABSOLUTE, MISTAKES
@@ -83,13 +83,13 @@ def _entry(given: Any, label: str | None) -> Entry:
         given = (given, {})
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
         name, parameters = given
-        letters = {letter: value for letter, value in parameters.items() if letter != "tasks"}
+        shown = {parameter: value for parameter, value in parameters.items() if parameter != "tasks"}
         try:
             learner = Model(name, **parameters).learner
         except ValueError as error:
             raise named(label or str(name), error) from error
-        return Entry(label or _called(name, letters), learner, parameters.get("tasks"))
-    if not all(hasattr(given, part) for part in ("name", "target", "init", "kernels")):
+        return Entry(label or _called(name, shown), learner, parameters.get("tasks"))
+    if isinstance(given, type) or missing_parts(type(given)):
         raise ValueError(f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)")
     changed = {
         field.name: getattr(given, field.name)
@@ -100,7 +100,7 @@ def _entry(given: Any, label: str | None) -> Entry:
 
 
 def _called(name: str, parameters: Mapping[str, Any]) -> str:
-    return " ".join([name, *(f"{letter}={value}" for letter, value in parameters.items())])
+    return " ".join([name, *(f"{parameter}={value}" for parameter, value in parameters.items())])
 
 
 def named(label: str, error: ValueError) -> ValueError:
@@ -170,8 +170,7 @@ def _try(stream: Stream, entry: Entry, lead: Entry) -> None:
         )
     try:
         stream.labels(kind)
-        if hasattr(entry.learner, "refuse"):
-            entry.learner.refuse(len(stream.task_names), stream.data.width)
+        entry.learner.hooks.refuse(len(stream.task_names), stream.data.width)
         model = entry.model()
         for at in sorted({0, stream.n_rounds - 1}):  # a second call takes ways that the first does not
             model.learn(stream.cut(at, at + 1))
@@ -198,7 +197,7 @@ def run(setting: Setting, entry: Entry, seed: int | None, clock: Clock) -> Run |
     sums = tally.live[slots, MISTAKES if is_binary else ABSOLUTE]
     has_events = setting.events > 0
     macro = float(np.mean(sums[has_events] / setting.events[has_events]))
-    metrics = {letter: value for letter, value in tally.total.items() if letter in ("error", "loss", "f1", "rmse")}
+    metrics = {metric: value for metric, value in tally.total.items() if metric in ("error", "loss", "f1", "rmse")}
     metrics |= {"macro_error": macro, "seconds": seconds}
     y = stream.labels(setting.target)
     is_labelled = ~np.isnan(y)

@@ -28,7 +28,7 @@ def check_power(power: float) -> None:
 
 
 class DenseBlock:
-    """Powers of a small positive definite matrix, each computed when it is first asked for."""
+    """Powers of a small positive definite matrix, each computed when it is first needed."""
 
     def __init__(self, A: Floats) -> None:
         self.n = len(A)

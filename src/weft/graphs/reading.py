@@ -21,7 +21,7 @@ is a tuple name.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,26 @@ class Graph:
             missing = next(name for name in self.names if name not in set(given))
             raise ValueError(f"the task {missing!r} of the graph is missing; its tasks are {_some(self.names)}")
         return np.array([where[name] for name in given], np.int64)
+
+    def with_tasks(self, names: Iterable[Name]) -> "Graph":
+        """The same with those of the names that it does not have yet, tied to nobody. A growing graph stays as it is.
+
+        >>> parse([("ann", "bob")]).with_tasks(["bob", "eve"]).as_json()
+        {'edges': [['ann', 'bob']], 'tasks': ['ann', 'bob', 'eve']}
+        """
+        known = set(self.names)
+        new = [name for name in names if name not in known]
+        if self.grows or not new:
+            return self
+        if self.kind == "matrix":
+            raise ValueError(
+                f"the matrix has no row for the task {new[0]!r}; give the matrix a row and a column for every task"
+            )
+        rows = self.rows
+        if self.kind == "cliques":  # each a clique of one
+            first = int(self.labels.max()) + 1
+            rows += np.arange(first, first + len(new), dtype=np.int64).tobytes()
+        return replace(self, names=(*self.names, *new), rows=rows)
 
     def as_json(self) -> dict[str, Any] | str:
         """What `parse` reads back: a dict, or the word of a growing graph."""

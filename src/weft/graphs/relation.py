@@ -22,7 +22,7 @@ class Relation(NamedTuple):
     when their task first turns up; until then start[i] is -1.
     """
 
-    order: Ints  # where a task stands in the graph's own order
+    order: Ints  # the position of every task in the graph's own order
     component: Ints  # of every task
     place: Ints  # of every task in its component
     bounds: Ints  # component c has members[bounds[c]:bounds[c + 1]]

@@ -1,26 +1,27 @@
-"""How many mistakes a learner on a budget may make: the theorems of its paper, evaluated on a run.
+"""Mistake bounds for budget learners: the theorems of their paper, evaluated on a run.
 
 Cavallanti and Cesa-Bianchi (2012), Memory constraint online multitask classification, Theorem 1 (`mtrbp`) and
 Theorem 2 (`mtforg`). A comparator g is a `KernelComparator`, or an array of weights (tasks, features) for the linear
 kernel; L is its hinge loss. Its radius U must fit the budget B: U <= eps sqrt(B) / (2 c) for `mtrbp`, and
 U <= sqrt((B + 1) / ln(B + 1)) / (4 c) for `mtforg`, where c = c_G R, and R^2 is the largest K'(x, x) of the run or, for
-`mtforg`, what the learner was told.
+`mtforg`, the R that the learner was given.
 
-`mtrbp` evicts at random, and its bounds are about the expected number E M of mistakes. The mean over several runs of
-one stream with other seeds takes its place. Without eps the bounds take the least that U allows, 2 c U / sqrt(B).
+`mtrbp` evicts at random, and its bounds are about the expected number E M of mistakes. It is estimated by the mean
+over several runs of one stream with different seeds. Without eps the bounds take the least that U allows,
+2 c U / sqrt(B).
 
-Reading. As printed, Theorem 2 needs B > 83; it holds from 83 on. Theorem 1 needs B >= 3, so that its last term is not
-negative. For a fixed comparator more is true than Theorem 1 says, `mtrbp_tight`:
+Interpretation. As printed, Theorem 2 needs B > 83; it holds from 83 on. Theorem 1 needs B >= 3, so that its last term
+is not negative. For a fixed comparator a sharper bound than Theorem 1 holds, `mtrbp_tight`:
 
-Let w be the function before a mistake and phi the row, |phi| <= c. If the budget is full, every row of it is as likely
-to go, so that E<g, evicted> = <g, w>/B, and E|w'|^2 <= (1 - 2/B)|w|^2 + 2 c^2 because y <w, phi> <= 0. Let F be the
-number of mistakes of this kind. Before the first of them |w|^2 <= B c^2, and with sums over them
+Let w be the function before a mistake and phi the row, |phi| <= c. If the budget is full, every row is evicted with the
+same probability, so that E<g, evicted> = <g, w>/B, and E|w'|^2 <= (1 - 2/B)|w|^2 + 2 c^2 because y <w, phi> <= 0. Let F
+be the number of mistakes with a full budget. Before the first of them |w|^2 <= B c^2, and with sums over them
 
     E M <= L + U E|w_end| + (U/B) E sum |w|   and   E sum |w|^2 <= B/2 (B c^2 + 2 c^2 E F - E|w_end|^2).
 
 By Cauchy's inequality E sum |w| <= c sqrt(B) (E F + B/4 - E|w_end|^2 / (4 c^2)), after which the terms in w_end are at
-most U c sqrt(B). Whether the budget ever overflows is no matter of chance. If it does, F = M - B, and
-E M <= L + (c U / sqrt(B)) (E M + B/4). If not, M <= L + c U sqrt(M), which is no more.
+most U c sqrt(B). Whether the budget ever overflows does not depend on chance. If it does, F = M - B, and
+E M <= L + (c U / sqrt(B)) (E M + B/4). If not, M <= L + c U sqrt(M), which is not larger.
 
 >>> import weft
 >>> from weft.evaluation import record_budget
@@ -53,16 +54,16 @@ LEAST_FORGETRON = 83
 Comparator = KernelComparator | Floats
 """Functions g_1, ..., g_N; an array holds their weights, for the linear kernel."""
 Shifting = list[tuple[Comparator, int]]
-"""Comparators with the first row that each is for, from row 0 on."""
+"""Comparators, each with the first row to which it applies; the first of them starts at row 0."""
 
 
 def largest_radius(run: BudgetRun, eps: float | None = None) -> float:
-    """The largest comparator that the theorem allows: of `mtrbp` for an eps from 0 to 1, or of `mtforg`."""
+    """The largest comparator radius that the theorem allows: for `mtrbp` with an eps from 0 to 1, or for `mtforg`."""
     B = _budget(run, "mtrbp", "mtforg")
     if run.learner.name == "mtforg":
         if eps is not None:
             raise ValueError("Theorem 2, about mtforg, has no eps.")
-        return math.sqrt((B + 1) / math.log(B + 1)) / (4 * _told_c(run))
+        return math.sqrt((B + 1) / math.log(B + 1)) / (4 * _given_c(run))
     if eps is None:
         raise ValueError("Theorem 1, about mtrbp, needs eps, from 0 to 1.")
     return _allowed(run, B, eps)
@@ -81,11 +82,11 @@ def mtrbp_theorem1(
     if B < 3:
         raise ValueError(f"Theorem 1 needs a budget of 3 rows or more; B = {B:g}.")
     sequence = _sequence(run, comparator)
-    parts = [g for g, _ in sequence]
-    eps = _eps(run, B, max(g.radius(run) for g in parts), eps, 1.0)
+    functions = [g for g, _ in sequence]
+    eps = _eps(run, B, max(g.radius(run) for g in functions), eps, 1.0)
     bounds = [*(first for _, first in sequence), len(run.y)]
-    loss = sum(float(np.sum(g.losses(run)[a:b])) for g, (a, b) in zip(parts, pairwise(bounds), strict=True))
-    shift = sum(later.minus(earlier).radius(run) for earlier, later in pairwise(parts))
+    loss = sum(float(np.sum(g.losses(run)[a:b])) for g, (a, b) in zip(functions, pairwise(bounds), strict=True))
+    shift = sum(later.minus(earlier).radius(run) for earlier, later in pairwise(functions))
     noise = eps * B**1.5 / 2 + eps * B / 4 * math.log(B / 3)
     return Bound(mistakes, (loss + run.c * shift * math.sqrt(B) + noise) / (1 - eps))
 
@@ -122,7 +123,7 @@ def mtforg_theorem2(run: BudgetRun, comparator: Comparator) -> Bound:
     g = _comparator(comparator)
     radius, largest = g.radius(run), largest_radius(run)
     if radius > largest * (1 + TOLERANCE):
-        raise ValueError(f"The comparator has the radius {radius:g}; Theorem 2 allows at most {largest:g} here.")
+        raise ValueError(f"The comparator has radius {radius:g}; Theorem 2 allows at most {largest:g} here.")
     right = 4 * float(np.sum(g.losses(run))) + (B + 1) / (2 * math.log(B + 1))
     return Bound(float(np.count_nonzero(run.erred)), right)
 
@@ -141,12 +142,12 @@ def _budget(run: BudgetRun, *algorithms: str) -> float:
     return B
 
 
-def _told_c(run: BudgetRun) -> float:
+def _given_c(run: BudgetRun) -> float:
     """c_G R with the R that the Forgetron was given, which no row may exceed."""
-    told, found = float(run.learner.R), run.R
-    if found > told * (1 + TOLERANCE):
-        raise ValueError(f"Theorem 2 needs K'(x,x) <= R^2; the run has a row with {found**2:g} where R = {told:g}.")
-    return told * math.sqrt(run.A.largest_diagonal)
+    given, found = float(run.learner.R), run.R
+    if found > given * (1 + TOLERANCE):
+        raise ValueError(f"Theorem 2 needs K'(x,x) <= R^2; the run has a row with {found**2:g} where R = {given:g}.")
+    return given * math.sqrt(run.A.largest_diagonal)
 
 
 def _allowed(run: BudgetRun, B: float, eps: float) -> float:
@@ -161,26 +162,26 @@ def _eps(run: BudgetRun, B: float, radius: float, eps: float | None, limit: floa
         raise ValueError(f"eps = {eps:g} must be at least 0 and below {limit:g}.")
     if least >= limit:
         largest = _allowed(run, B, limit)
-        raise ValueError(f"The comparator has the radius {radius:g}; with B = {B:g} it must be below {largest:g}.")
+        raise ValueError(f"The comparator has radius {radius:g}; with B = {B:g} it must be below {largest:g}.")
     if eps is not None and least > eps * (1 + TOLERANCE):
         largest = _allowed(run, B, eps)
-        raise ValueError(f"The comparator has the radius {radius:g}; eps = {eps:g} allows at most {largest:g}.")
+        raise ValueError(f"The comparator has radius {radius:g}; eps = {eps:g} allows at most {largest:g}.")
     return least if eps is None else eps
 
 
 def _expected(runs: BudgetRun | Sequence[BudgetRun]) -> tuple[BudgetRun, float]:
-    """The first run, and the mean number of mistakes of all, which must be alike but for their seeds."""
+    """The first run, and the mean number of mistakes of all runs, which may differ in their seeds only."""
     several = [runs] if isinstance(runs, BudgetRun) else list(runs)
     if not several:
-        raise ValueError("There is no run to take the mean of; give one per seed.")
+        raise ValueError("There is no run to average over; give one per seed.")
     first = several[0]
     for run in several[1:]:
-        if not _alike(first, run):
+        if not _same_settings(first, run):
             raise ValueError("The runs differ in more than their seeds: record one stream with the same settings.")
     return first, float(np.mean([np.count_nonzero(run.erred) for run in several]))
 
 
-def _alike(one: BudgetRun, other: BudgetRun) -> bool:
+def _same_settings(one: BudgetRun, other: BudgetRun) -> bool:
     X, Z = csr(one.X), csr(other.X)
     return (
         (one.learner.name, one.learner.B, one.kernel, one.A.N)
@@ -188,7 +189,7 @@ def _alike(one: BudgetRun, other: BudgetRun) -> bool:
         and np.array_equal(one.y, other.y, equal_nan=True)
         and np.array_equal(one.task, other.task)
         and X.shape == Z.shape
-        and all(np.array_equal(getattr(X, part), getattr(Z, part)) for part in ("indptr", "indices", "data"))
+        and all(np.array_equal(getattr(X, name), getattr(Z, name)) for name in ("indptr", "indices", "data"))
         and np.array_equal(one.A.diagonal(), other.A.diagonal())
     )
 
@@ -204,11 +205,13 @@ def _comparator(comparator: Any) -> KernelComparator:
 def _sequence(run: BudgetRun, comparator: Any) -> list[tuple[KernelComparator, int]]:
     if not isinstance(comparator, list):
         return [(_comparator(comparator), 0)]
-    if not comparator or not all(isinstance(part, tuple) and len(part) == 2 for part in comparator):
-        raise ValueError("A shifting comparator is a list of pairs: a comparator, and the first row that it is for.")
+    if not comparator or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in comparator):
+        raise ValueError(
+            "A shifting comparator is a list of pairs: a comparator, and the first row to which it applies."
+        )
     firsts = [first for _, first in comparator]
     if firsts[0] != 0 or any(not a < b for a, b in pairwise([*firsts, len(run.y)])):
         raise ValueError(
-            f"The first rows of a shifting comparator begin with 0 and grow, below {len(run.y)}: {firsts}."
+            f"The first rows of a shifting comparator must start with 0 and increase, below {len(run.y)}: {firsts}."
         )
     return [(_comparator(g), int(first)) for g, first in comparator]

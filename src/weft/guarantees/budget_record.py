@@ -1,4 +1,4 @@
-"""A run of a learner that keeps a bounded number of rows, and the functions that its mistakes are compared with.
+"""The record of a run of a budget learner, and the functions that its mistakes are compared with.
 
 Cavallanti and Cesa-Bianchi (2012), Memory constraint online multitask classification. The learners `mt-perceptron`,
 `mtbprj`, `mtbprj-2`, `mtrbp` and `mtforg` work in the space of the multitask kernel (`task_kernel`) of a
@@ -6,8 +6,8 @@ graph with interaction matrix A. There a comparator, functions g_1, ..., g_N, on
 sqrt(trace(K_gg A)) = sqrt(sum_ij A_ij <g_i, g_j>), and the hinge loss L(g) = sum_t [1 - y_t g_i(x_t)]_+ where i is the
 task of x_t.
 
-A mistake is y f(x) <= 0 for the f that is then updated. A score of 0 is one, and in a round of several rows those
-before may have changed f since all were scored: the bounds count `erred`, not `mistake`.
+A mistake is y f(x) <= 0 for the f that is then updated. A score of 0 is a mistake. In a round of several rows,
+earlier rows may have changed f since all were scored: the bounds count `erred`, not `mistake`.
 
 >>> import weft
 >>> rng = np.random.default_rng(0)
@@ -42,10 +42,10 @@ CHUNK = 1 << 22
 
 
 class BudgetRun(NamedTuple):
-    """What a run left behind, row by row; `y` is NaN where a task is dormant, and `task` counts from 0.
+    """The record of a run, row by row; `y` is NaN where a task is dormant, and `task` counts from 0.
 
-    `erred` is the mistake as the learner saw it when it updated, `kept` the number of rows it then held, `evicted` how
-    many it dropped, and `damage` the length of what these changed of the function.
+    `erred` is the mistake at the time of the update, `kept` the number of support rows afterwards, `evicted` the
+    number of evicted rows, and `damage` the length of the resulting change of the function.
     """
 
     learner: Any
@@ -77,18 +77,18 @@ class BudgetRun(NamedTuple):
 
 
 def record_budget(model: Model, stream: Stream) -> BudgetRun:
-    """Learn the stream with a fresh model, and keep what the bounds need of every row.
+    """Learn the stream with a new model, and record what the bounds need of every row.
 
-    The tasks must be declared up front (`tasks=`, or a graph that names them): the guarantees speak of a fixed graph.
+    The tasks must be declared up front (`tasks=`, or a graph that names them): the guarantees are about a fixed graph.
     """
     learner: Any = model.learner
     if learner.name not in BUDGETED:
-        raise ValueError(f"This record is of {', '.join(BUDGETED)}; {learner.name} has other guarantees or none.")
+        raise ValueError(f"This record is for {', '.join(BUDGETED)}; {learner.name} has other guarantees or none.")
     if model.tally.total["events"] > 0:
-        raise ValueError("The bounds are about a run from its start: record it with a fresh model.")
+        raise ValueError("The bounds are about a run from its start: record it with a new model.")
     known = set(model.tasks)
     if unknown := [name for name in stream.task_names if name not in known]:
-        raise ValueError(f"The stream brings {unknown[0]!r}, which was not declared; give tasks= all names.")
+        raise ValueError(f"The stream contains task {unknown[0]!r}, which was not declared; give all names in tasks=.")
     trace = np.zeros((len(stream), len(trace_columns(learner))))
     scores = model.learn(stream, trace=trace)
     columns = dict(zip(trace_columns(learner), trace.T.copy(), strict=True))
@@ -110,7 +110,7 @@ def record_budget(model: Model, stream: Stream) -> BudgetRun:
 
 
 class BudgetCost(NamedTuple):
-    """What the budget cost up to and with every row: rows evicted, and the sum of the changes by their evictions."""
+    """The cost of the budget up to and including every row: rows evicted, and the sum of their damages."""
 
     kept: Floats
     evictions: Floats
@@ -124,7 +124,7 @@ def budget_cost(run: BudgetRun) -> BudgetCost:
 
 @dataclass(frozen=True, eq=False)
 class KernelComparator:
-    """g_i = sum_m coefficients[i, m] K'(z_m, .), with z_m the rows (m, features) and a line of coefficients per task.
+    """g_i = sum_m coefficients[i, m] K'(z_m, .), with z_m the rows (m, features) and a row of coefficients per task.
 
     Without rows, the z_m are the unit vectors: the coefficients are weights of a linear kernel, on rows of length 1 if
     it is normalised.
@@ -156,11 +156,11 @@ class KernelComparator:
             length = row_norms(X, 2.0)
             return np.divide(found, length, out=np.zeros_like(found), where=length > 0)
         step = max(1, CHUNK // max(1, rows.shape[0]))
-        parts = [
+        chunks = [
             np.sum(gram(run.kernel, X[at : at + step], rows) * C[run.task[at : at + step]], axis=1)
             for at in range(0, X.shape[0], step)
         ]
-        return np.concatenate([np.zeros(0), *parts])
+        return np.concatenate([np.zeros(0), *chunks])
 
     def losses(self, run: BudgetRun) -> Floats:
         """[1 - y g_i(x)]_+ for every row, 0 where dormant."""
@@ -170,7 +170,7 @@ class KernelComparator:
         """The multiple that has this radius."""
         now = self.radius(run)
         if now == 0 and radius != 0:
-            raise ValueError(f"The comparator is 0, and no multiple of it has the radius {radius:g}.")
+            raise ValueError(f"The comparator is 0, and no multiple of it has radius {radius:g}.")
         return replace(self, coefficients=self.coefficients * (radius / now if now else 1.0))
 
     def minus(self, other: "KernelComparator") -> "KernelComparator":
@@ -180,7 +180,9 @@ class KernelComparator:
         if self.rows is None and other.rows is None:
             return KernelComparator(self.coefficients - other.coefficients)
         if self.rows is None or other.rows is None:
-            raise ValueError("A comparator with rows and one of weights have no difference: give both in one form.")
+            raise ValueError(
+                "A comparator with rows and one with weights cannot be subtracted: give both in the same form."
+            )
         rows = sparse.vstack([csr(self.rows), csr(other.rows)], format="csr")
         return KernelComparator(np.hstack([self.coefficients, -other.coefficients]), rows)
 
@@ -193,8 +195,10 @@ class KernelComparator:
                 f"Weights are a comparator for the linear kernel; the {run.kernel.name} kernel needs rows."
             )
         if rows is not None and rows.shape[1] != features:
-            raise ValueError(f"The comparator's rows have {rows.shape[1]} features, and those of the run {features}.")
+            raise ValueError(f"The comparator's rows have {rows.shape[1]} features, those of the run have {features}.")
         shape = (run.A.N, features if rows is None else rows.shape[0])
         if C.shape != shape or not np.all(np.isfinite(C)):
-            raise ValueError(f"The comparator has shape {C.shape}; it needs {shape}, one finite line per task.")
+            raise ValueError(
+                f"The comparator has shape {C.shape}; it needs {shape}, one row of finite numbers per task."
+            )
         return C, rows

@@ -1,4 +1,4 @@
-"""A run of multitask online mirror descent, and what its regret bounds measure on it.
+"""The record of a run of multitask online mirror descent, and the quantities in its regret bounds.
 
 Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Multitask Online Mirror Descent. In round t the active tasks i
 play x_{t,i}, suffer convex losses of the scores <x_{t,i}, phi>, and get the gradients g_i = l' phi. With the
@@ -31,7 +31,7 @@ TOLERANCE = 1e-9
 
 
 class Descent(NamedTuple):
-    """What a run left behind: `X`, `y`, `task` and `scores` row by row, `eta` round by round.
+    """The record of a run: `X`, `y`, `task` and `scores` row by row, `eta` round by round.
 
     `X` is dense or SciPy sparse, `y` is NaN where a task is dormant, `task` counts from 0, and round t has the rows
     `rounds[t]` to `rounds[t + 1]`. `inverse` is A^-1; `root` is A^{1/2}, or None where all tasks share one model
@@ -76,7 +76,7 @@ class Geometry(NamedTuple):
 
 
 def regret(run: Descent, U: ArrayLike) -> float:
-    """R(u) = sum_t l_t(x_t) - l_t(u): what the run lost more than the fixed rows of U would have."""
+    """R(u) = sum_t l_t(x_t) - l_t(u): the loss of the run minus that of the fixed rows of U."""
     W = _shaped(run, U)
     return float(np.sum(losses(run)) - np.sum(comparator_losses(run, W)))
 
@@ -121,7 +121,7 @@ def energy(run: Descent) -> Floats:
 
 
 def geometry(run: Descent) -> Geometry:
-    """The regulariser's exponents, and whether its points lie in the simplex; refuses a lambda that it has not."""
+    """The regulariser's exponents, and whether its points are in the simplex; refuses a wrong lambda."""
     name, p = run.regularizer if isinstance(run.regularizer, tuple) else (run.regularizer, 2.0)
     if name in ("p-norm", "p-norm simplex") and isinstance(run.regularizer, tuple):
         if not 1 < p <= 2:
@@ -156,7 +156,7 @@ def mirror(run: Descent, U: Floats) -> Floats:
     # The errors of A^{1/2} u are those of u times the size of A^{1/2}.
     size = 1.0 if run.root is None else float(np.max(np.sum(np.abs(run.root), axis=1)))
     if np.min(Y) < -TOLERANCE * size or np.max(np.abs(np.sum(Y, axis=1) - 1)) > TOLERANCE * size:
-        raise ValueError("The regulariser is infinite at this point: A^{1/2} x lies outside the simplex.")
+        raise ValueError("The regulariser is infinite at this point: A^{1/2} x is outside the simplex.")
     return np.maximum(Y, 0.0)
 
 
@@ -211,9 +211,9 @@ def comparator(run: Descent, U: ArrayLike) -> Floats:
     if run.ball < math.inf and np.max(norms(W, shape.p)) > run.ball * allowed:
         raise ValueError(f"The comparator has a row longer than the run's ball, {run.ball:g}.")
     if run.spread < math.inf and (N - 1) * variance(W, shape.p) > run.spread * allowed + TOLERANCE**2:
-        raise ValueError(f"The comparator's rows lie farther apart than the run's spread, {run.spread:g}, allows.")
+        raise ValueError(f"The comparator's rows are farther apart than the run's spread, {run.spread:g}, allows.")
     if run.radius < math.inf and math.sqrt(np.sum(norms(mirror(run, W), shape.p) ** 2)) > run.radius * allowed:
-        raise ValueError(f"The comparator lies outside the run's ball of radius {run.radius:g}.")
+        raise ValueError(f"The comparator is outside the run's ball of radius {run.radius:g}.")
     return W
 
 

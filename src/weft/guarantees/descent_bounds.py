@@ -1,7 +1,7 @@
 """The regret bounds of multitask mirror descent with any interaction matrix, evaluated on a run.
 
-Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Multitask Online Mirror Descent; the letters are those of
-`descent`. The bounds are the sharp ones: where the paper has max_i A^-1_ii |g_t|_*^2 they have the energy
+Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Multitask Online Mirror Descent; the symbols are those of
+`descent`. The bounds are sharper than printed: where the paper has max_i A^-1_ii |g_t|_*^2 they have the energy
 e_t = sum_k |sum_i A^{-1/2}_{ki} g_i|_*^2, which is A^-1_ii |g_t|_*^2 for one active task i, and covers rounds with
 several. A round without a gradient moves nothing and adds no regret; its rate does not count.
 
@@ -51,7 +51,7 @@ def theorem1(run: Descent, U: ArrayLike) -> Bound:
 def theorem1_varying(run: Descent, U: ArrayLike) -> Bound:
     """R(u) <= max_t B_Psi(A^{1/2} u, A^{1/2} x_t) / eta_T + sum_t eta_t e_t / (2 lambda), for non-increasing eta_t.
 
-    Theorem 1, Eq. 12, which prints max_t (B_t / eta_t) and is false so: summing B_t (1/eta_t - 1/eta_{t-1}) gives
+    Theorem 1, Eq. 12, which as printed, with max_t (B_t / eta_t), is false: summing B_t (1/eta_t - 1/eta_{t-1}) gives
     (max_t B_t) / eta_T.
     """
     only(run, "Theorem 1", "mirror")
@@ -102,7 +102,7 @@ def hedge_inequality(run: Descent) -> Bound:
 
 
 def only(run: Descent, name: str, update: str) -> None:
-    """Refuses a run of another update."""
+    """Refuses a run with another update."""
     if run.update not in UPDATES:
         raise ValueError(f"update is one of {', '.join(UPDATES)}, not {run.update!r}.")
     if run.update != update:
@@ -119,7 +119,7 @@ def rates(run: Descent, e: Floats, name: str) -> tuple[NDArray[np.bool_], Floats
         raise ValueError(f"{name} needs a rate, and no round of this run has a gradient.")
     used = eta[moving]
     if not np.all((used > 0) & np.isfinite(used)):
-        raise ValueError(f"{name} needs rates above 0, and finite ones.")
+        raise ValueError(f"{name} needs rates that are finite and above 0.")
     return moving, used
 
 
@@ -141,7 +141,7 @@ def at_minimum(run: Descent, name: str) -> None:
 
 
 def hedge(run: Descent) -> tuple[Floats, Floats, Floats]:
-    """Losses, weights and rates of Hedge, if the weights are what the rates make of the losses."""
+    """Losses, weights and rates of Hedge, after checking that the weights follow from the rates and losses."""
     if run.expert_losses is None or run.expert_weights is None or run.eta_h is None:
         raise ValueError("Hedge's record needs `expert_losses`, `expert_weights` and `eta_h`.")
     expert, eta = np.asarray(run.expert_losses, dtype=np.float64), np.asarray(run.eta_h, dtype=np.float64)

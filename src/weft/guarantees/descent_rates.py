@@ -88,8 +88,8 @@ def proposition7(run: Descent, U: ArrayLike, D: float, sigma: float) -> Bound:
     if run.loss not in ("logistic", "square"):
         raise ValueError(f"Proposition 7 is about smooth losses, logistic and square, not about {run.loss}.")
     _one_at_a_time(run, "Proposition 7")
-    awake = ~np.isnan(run.y)
-    M = (0.25 if run.loss == "logistic" else 2.0) * float(np.max(row_norms(run.X, geometry(run).q)[awake])) ** 2
+    labelled = ~np.isnan(run.y)
+    M = (0.25 if run.loss == "logistic" else 2.0) * float(np.max(row_norms(run.X, geometry(run).q)[labelled])) ** 2
     scale = 2 * M * (K * D) ** 2 * (1 + sigma**2 * (len(run.inverse) - 1)) / run.lam
     star = float(np.sum(comparator_losses(run, W)))
     return Bound(regret(run, W), scale + math.sqrt(scale * star))
@@ -143,7 +143,7 @@ def hedge_theorem9(run: Descent, U: ArrayLike, D: float, L: float, T: int | None
         raise ValueError(
             f"{name} needs gradients of length at most L = {L:g}; in the ball there are {_steepest(run, D):g}."
         )
-    hedge_inequality(run)  # the weights are Hedge's, and the scores those of the mixture
+    hedge_inequality(run)  # checks that the weights are Hedge's, and the scores those of the mixture
     if not np.allclose(hedge(run)[2], math.sqrt(8 * math.log(N) / T) / (2 * D * L), rtol=TOLERANCE, atol=0):
         raise ValueError(f"{name} needs eta_h = sqrt(8 ln N / T) / (2 D L).")
     far = min(variance(W) / D**2, 1.0)
@@ -191,7 +191,9 @@ def _adaptive(run: Descent, U: ArrayLike, D: float, sigma: float, name: str) -> 
         return W, 4, float(squares[-1])
     if held or run.radius <= math.sqrt(2) * tight * allowed:
         return W, 6, float(squares[-1])
-    raise ValueError(f"{name} needs points that stay where the comparators are: a `radius`, or `ball` and `spread`.")
+    raise ValueError(
+        f"{name} needs points that stay within the set of comparators: a `radius`, or `ball` and `spread`."
+    )
 
 
 def _checked(run: Descent, name: str, b: float, L: float) -> Floats:
@@ -209,7 +211,7 @@ def _needs_clique(run: Descent, name: str, b: float) -> None:
     N = len(run.inverse)
     own = 0.0 if b == math.inf else 1 / (1 + b)
     if not b >= 0 or not np.allclose(run.inverse, own * np.eye(N) + (1 - own) / N, rtol=0, atol=TOLERANCE):
-        raise ValueError(f"{name} is about the clique, A = I + b (I - J), with b = {b:g}; this run's A is another.")
+        raise ValueError(f"{name} is about the clique, A = I + b (I - J), with b = {b:g}; this run has a different A.")
     if (run.root is None) != (b == math.inf):
         raise ValueError(f"{name}: `root` is None where b = inf, and only there; b = {b:g}.")
 
@@ -238,14 +240,14 @@ def _horizon(run: Descent, name: str, T: int | None) -> int:
 
 
 def _positive(name: str, **values: float) -> None:
-    for letter, number in values.items():
+    for symbol, number in values.items():
         if not 0 < number < math.inf:
-            raise ValueError(f"{name} needs {letter} > 0, and finite, not {number:g}.")
+            raise ValueError(f"{name} needs a finite {symbol} > 0, not {number:g}.")
 
 
 def _steepest(run: Descent, D: float) -> float:
     """The longest gradient at points with |x_i| <= D."""
-    awake = ~np.isnan(run.y)
-    phi = row_norms(run.X, 2.0)[awake]
-    slope = 2 * (D * phi + np.abs(run.y[awake])) if run.loss == "square" else np.ones_like(phi)
+    labelled = ~np.isnan(run.y)
+    phi = row_norms(run.X, 2.0)[labelled]
+    slope = 2 * (D * phi + np.abs(run.y[labelled])) if run.loss == "square" else np.ones_like(phi)
     return float(np.max(slope * phi, initial=0.0))

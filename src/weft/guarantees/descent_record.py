@@ -1,4 +1,4 @@
-"""A run of a learner of multitask mirror descent as the record that its regret bounds take.
+"""A run of a mirror-descent learner as the record that its regret bounds take.
 
 >>> import numpy as np, weft
 >>> rng = np.random.default_rng(0)
@@ -18,27 +18,29 @@ from weft.graphs.interaction import CliqueBlocks, General, clique
 from weft.guarantees.descent import Descent, Regularizer
 from weft.guarantees.measures import Floats, Integers, rows_of
 from weft.learner import trace_columns
-from weft.learners.descent import mirror_table
-from weft.learners.descent.forms import EuclideanForm
+from weft.learners.descent import mirror_rule
 from weft.learners.descent.hedge import HedgeMtEg, HedgeMtOgd
-from weft.learners.descent.mirror import ENTROPY, P_NORM
+from weft.learners.descent.mirror_map import ENTROPY, P_NORM
 from weft.learners.descent.parameters import Descent as DescentLearner
-from weft.learners.descent.strengths import BALL, LEADER, MAHALANOBIS, V_SIGMA, VARIANCE, tune
+from weft.learners.descent.positions import DualScalar
+from weft.learners.descent.rule import BALL, LEADER, MAHALANOBIS, V_SIGMA, VARIANCE, Rule, tune
 from weft.model import Model
 from weft.stream import Stream
 
 
 def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> Descent:
-    """Learn the stream with a fresh model, and keep what the regret bounds need; `iterates` keeps every x_t as well.
+    """Learn the stream with a new model, and record what the regret bounds need; `iterates` records every x_t as well.
 
     The tasks must be declared up front (`tasks=`, or a graph that names them), and on the simplex the features too: the
-    guarantees speak of a fixed number of either.
+    guarantees are about a fixed number of both.
     """
     learner: Any = model.learner
     if not isinstance(learner, DescentLearner | HedgeMtOgd | HedgeMtEg):
-        raise ValueError(f"{learner.name} is no mirror descent; weft.evaluation.record is for the shared-loss learners")
+        raise ValueError(
+            f"{learner.name} is not a mirror-descent learner; weft.evaluation.record is for the shared-loss learners"
+        )
     if model.tally.total["events"]:
-        raise ValueError("the model has learned already; the bounds speak of a run from its start")
+        raise ValueError("the model has learned already; the bounds are about a run from its start: use a new model")
     tasks, features = len(model.tasks), len(model.features)
     kept: list[Floats] = []
     trace = np.zeros((len(stream), len(trace_columns(learner))))
@@ -47,15 +49,17 @@ def record_descent(model: Model, stream: Stream, *, iterates: bool = False) -> D
         for t in range(len(stream.rounds) - 1):
             lo, hi = stream.rounds[t], stream.rounds[t + 1]
             kept.append(model.weights())
-            part = np.zeros((hi - lo, trace.shape[1]))
-            scores[lo:hi] = model.learn(stream.cut(t, t + 1), trace=part)
-            trace[lo:hi] = part
+            rows = np.zeros((hi - lo, trace.shape[1]))
+            scores[lo:hi] = model.learn(stream.cut(t, t + 1), trace=rows)
+            trace[lo:hi] = rows
     else:
         scores = model.learn(stream, trace=trace)
     if len(model.tasks) > tasks:
-        raise ValueError(f"the stream brought {model.tasks[tasks]!r}, which was not declared; give tasks= all names")
-    if getattr(learner, "least_features", 0) and len(model.features) > features:
-        raise ValueError("the stream brought features that were not declared; give features= their number or names")
+        raise ValueError(
+            f"the stream contains task {model.tasks[tasks]!r}, which was not declared; give all names in tasks="
+        )
+    if learner.traits.least_features and len(model.features) > features:
+        raise ValueError("the stream contains features that were not declared; give their number or names in features=")
     batch = model.vocabulary.read(stream)
     common: dict[str, Any] = {
         "X": rows_of(batch, len(model.features)),
@@ -86,7 +90,7 @@ def _per_round(rounds: Integers, values: Floats) -> Floats:
 
 
 def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
-    N, form = len(model.tasks), learner.form
+    N, rule = len(model.tasks), learner.form.hyper
     A: CliqueBlocks | General = clique(N, learner.clique_b(N))
     order = np.arange(N)
     if learner.named is not None:
@@ -94,8 +98,7 @@ def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
     here = np.ix_(order, order)
     shared = learner.named is None and math.isinf(learner.clique_b(N))
     fields: dict[str, Any] = {"inverse": A.dense(-1.0)[here], "root": None if shared else A.dense(0.5)[here]}
-    if isinstance(form, EuclideanForm):
-        rule = form.hyper
+    if isinstance(rule, Rule):
         tuned = tune(rule, N)
         if rule.projection == MAHALANOBIS:
             fields["radius"] = tuned.radius
@@ -104,16 +107,15 @@ def _mirror_fields(model: Model, learner: DescentLearner) -> dict[str, Any]:
         if rule.projection in (VARIANCE, V_SIGMA):
             fields["spread"] = (N - 1) * (rule.sigma * rule.D) ** 2
         return fields | {"update": "leader" if rule.rate >= LEADER else "mirror"}
-    mirror = form.hyper
-    p = float(model.state.scalars[mirror_table.P])
+    p = float(model.state.scalars[DualScalar.P])
     regularizer: Regularizer = "entropy"
-    if mirror.kind != ENTROPY:
-        regularizer = ("p-norm" if mirror.kind == P_NORM else "p-norm simplex", p)
+    if rule.kind != ENTROPY:
+        regularizer = ("p-norm" if rule.kind == P_NORM else "p-norm simplex", p)
         fields["lam"] = p - 1.0
-    if mirror.ball:
+    if rule.ball:
         b = learner.clique_b(N) if learner.named is None else 0.0
-        fields["radius"] = mirror_table.radius_of(mirror, b, N)
-    leads = mirror.rate >= mirror_table.LEADER
+        fields["radius"] = mirror_rule.radius_of(rule, b, N)
+    leads = rule.rate >= mirror_rule.LEADER
     return fields | {"regularizer": regularizer, "update": "leader" if leads else "mirror"}
 
 

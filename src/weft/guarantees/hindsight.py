@@ -6,8 +6,9 @@ bound allows (Cesa-Bianchi, Laforgue, Paudice and Pontil 2022, Multitask Online 
 - domain "space": |u_i|_2 <= D and Var_2(u) <= sigma^2 D^2, each where it is given;
 - domain "simplex": u_i in the simplex, and Var_Delta(u) <= sigma^2, that is u_i >= (1 - sigma) u_k for all i, k.
 
-The square loss without constraints is solved by NumPy, the linear loss on the simplex by SciPy's linear programs. All
-else needs cvxpy, `pip install "weft[solvers]"`. What a solver returns is moved by its rounding into the set.
+The square loss without constraints is solved by NumPy, the linear loss on the simplex by SciPy's linear programs.
+Everything else needs cvxpy, `pip install "weft[solvers]"`. The solver's result is projected onto the set, to remove
+rounding errors.
 
 >>> best_in_hindsight([[1.0], [1.0], [2.0]], [1.0, 3.0, 4.0], [0, 0, 1], 2, "square")
 array([[2.],
@@ -42,17 +43,17 @@ def best_in_hindsight(
     label, codes = np.asarray(y, dtype=np.float64), np.asarray(task, dtype=np.int64)
     rows = csr(X)
     _check(rows, label, codes, N, loss, D, sigma, domain)
-    loss_and_slope(loss, np.zeros_like(label), label, epsilon)  # refuses labels that the loss has not
-    awake = ~np.isnan(label)
-    rows, label, codes = rows[awake], label[awake], codes[awake]
-    if sigma == 0 and N > 1:  # one model for all: the limits have no interior, in which solvers are inexact
+    loss_and_slope(loss, np.zeros_like(label), label, epsilon)  # refuses labels that the loss does not take
+    labelled = ~np.isnan(label)
+    rows, label, codes = rows[labelled], label[labelled], codes[labelled]
+    if sigma == 0 and N > 1:  # one model for all: the constraints have no interior, where solvers are inexact
         options: dict[str, Any] = {"D": D, "domain": domain, "epsilon": epsilon}
         return np.tile(best_in_hindsight(rows, label, np.zeros_like(codes), 1, loss, **options), (N, 1))
     if domain == "simplex" and loss == "linear":
         return best_linear(_stacked(rows, codes, N).sum(axis=0).reshape(N, -1), sigma)
     if domain == "space" and loss == "square" and D is None:
-        parts = [(rows[codes == i].toarray(), label[codes == i]) for i in range(N)]
-        return np.array([np.linalg.lstsq(*part)[0] for part in parts])
+        tasks = [(rows[codes == i].toarray(), label[codes == i]) for i in range(N)]
+        return np.array([np.linalg.lstsq(*rows_and_labels)[0] for rows_and_labels in tasks])
     return _solve(rows, label, codes, N, loss, D, sigma, domain, epsilon)
 
 
@@ -162,15 +163,15 @@ def _into_space(U: Floats, D: float | None, sigma: float | None) -> Floats:
 
 
 def _into_simplex(U: Floats, sigma: float | None) -> Floats:
-    """Lift and normalise, then mix with the mean as little as u_i >= (1 - sigma) u_k asks for."""
+    """Lift and normalise, then mix with the mean as little as u_i >= (1 - sigma) u_k requires."""
     U = np.maximum(U, 0.0)
     low = 0.0 if sigma is None else max(0.0, 1 - sigma)
     U = np.maximum(U, low * np.max(U, axis=0))
     U = U / np.sum(U, axis=1, keepdims=True)
     mean, least, most = np.mean(U, axis=0), np.min(U, axis=0), np.max(U, axis=0)
     short = low * most - least
-    part = np.divide(short, (mean - least) + low * (most - mean), out=np.zeros_like(short), where=short > 0)
-    mixed = float(np.clip(np.max(part, initial=0.0), 0.0, 1.0))
+    share = np.divide(short, (mean - least) + low * (most - mean), out=np.zeros_like(short), where=short > 0)
+    mixed = float(np.clip(np.max(share, initial=0.0), 0.0, 1.0))
     return np.asarray((1 - mixed) * U + mixed * mean)
 
 
@@ -189,7 +190,7 @@ def _check(
     if domain not in DOMAINS:
         raise ValueError(f"domain is one of {', '.join(DOMAINS)}, not {domain!r}.")
     if not (rows.shape[0] == len(y) == len(task)):
-        raise ValueError(f"X has {rows.shape[0]} rows, y {len(y)} and task {len(task)}: they must be as many.")
+        raise ValueError(f"X has {rows.shape[0]} rows, y {len(y)} and task {len(task)}: the numbers must be equal.")
     if len(task) and not (task.min() >= 0 and task.max() < N):
         raise ValueError(f"task has codes from {task.min()} to {task.max()}; N = {N} tasks have 0 to {N - 1}.")
     if not np.all(np.isfinite(rows.data)):
@@ -197,11 +198,11 @@ def _check(
     if sigma is not None:
         _at_least_zero(sigma)
     if domain == "simplex" and D is not None:
-        raise ValueError("D bounds comparators of the domain space; on the simplex there is none.")
+        raise ValueError("D bounds comparators in the domain space; the simplex has no D.")
     if domain == "space" and sigma is not None and D is None:
         raise ValueError("sigma bounds the variance by sigma^2 D^2: give D as well.")
     if D is not None and not 0 < D < math.inf:
-        raise ValueError(f"D must be above 0, and finite, not {D:g}.")
+        raise ValueError(f"D must be finite and above 0, not {D:g}.")
 
 
 def _at_least_zero(sigma: float) -> None:

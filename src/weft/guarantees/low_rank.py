@@ -1,4 +1,4 @@
-"""What `romco-nucl` may lose more than fixed models: Theorem 3 of its paper, evaluated on a run.
+"""The regret of `romco-nucl` against fixed models: Theorem 3 of its paper, evaluated on a run.
 
 Yang, Zhao and Gao (2017). With L_t the sum of the hinge losses of round t, r(U, V) = lam1 |U|_* + lam2 sum_i |v_i| the
 penalty (|U|_* is the sum of the singular values) and g_t the gradient of L_t, every comparator (U*, V*) has
@@ -8,9 +8,9 @@ penalty (|U|_* is the sum of the singular values) and g_t the gradient of L_t, e
 
 where sums run over the rounds in which the penalty was applied: those with a loss, or with `always_prox` all.
 
-Reading. The statement lacks the halves that its proof has. The proof needs constant steps and a convex penalty, so that
-there is no such bound for `romco-logd`; and it covers only rounds in which the learner moved, as both algorithms stand
-still in a round without loss.
+Interpretation. The statement lacks the factors 1/2 that its proof has. The proof needs constant steps and a convex
+penalty, so there is no such bound for `romco-logd`; and it covers only rounds in which the learner moved, as both
+algorithms do nothing in a round without loss.
 
 >>> import numpy as np, weft
 >>> rng = np.random.default_rng(0)
@@ -35,7 +35,7 @@ from weft.stream import Stream
 
 
 class RomcoRun(NamedTuple):
-    """What `romco-nucl` did on a stream, row by row; a dormant row has y = NaN and zeros in the last four.
+    """The record of a run of `romco-nucl`, row by row; a dormant row has y = NaN and zeros in the last four.
 
     `moved` is 1 in rounds in which the penalty was applied, `n2` is |x|^2 where the row had a loss, else 0, and
     `penalty` is r(U_t, V_t) at the start of the row's round.
@@ -55,14 +55,14 @@ class RomcoRun(NamedTuple):
 
 
 def record_romco(model: Model, stream: Stream) -> RomcoRun:
-    """Learn the stream with a fresh model, and keep what the bound needs of every row."""
+    """Learn the stream with a new model, and record what the bound needs of every row."""
     learner: Any = model.learner
     if learner.name != "romco-nucl":
         raise ValueError(f"Theorem 3 is about romco-nucl, whose penalty is convex; {learner.name} has no such bound.")
     if learner.schedule != "constant":
         raise ValueError(f"Theorem 3 needs constant steps, and the schedule is {learner.schedule!r}.")
     if model.tally.total["events"] > 0:
-        raise ValueError("The bound is about a run from zero weights: record it with a fresh model.")
+        raise ValueError("The bound is about a run from zero weights: record it with a new model.")
     trace = np.zeros((len(stream), len(trace_columns(learner))))
     scores = model.learn(stream, trace=trace)
     batch = model.vocabulary.read(stream)
@@ -85,7 +85,8 @@ def record_romco(model: Model, stream: Stream) -> RomcoRun:
 def romco_theorem3(run: RomcoRun, U: ArrayLike, V: ArrayLike) -> Bound:
     """Both sides of the inequality above, for a comparator with a low-rank and a personal part.
 
-    U and V have a row per task, as `model.weights()`. Yang, Zhao and Gao (2017), Theorem 3 with its proof's halves.
+    U and V have a row per task, as `model.weights()`. Yang, Zhao and Gao (2017), Theorem 3 with the factors 1/2 of its
+    proof.
     """
     low, personal = _table(run, U, "U"), _table(run, V, "V")
     learner = run.learner

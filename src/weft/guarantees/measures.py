@@ -1,4 +1,4 @@
-"""Losses of linear scores, norms of rows, and variances of tasks: what the regret bounds and comparators measure.
+"""Losses of linear scores, norms of rows, and variances of tasks: the quantities in regret bounds and comparators.
 
 Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Multitask Online Mirror Descent, Definitions 1 and 2.
 """
@@ -26,8 +26,8 @@ def loss_and_slope(loss: str, scores: ArrayLike, y: ArrayLike, epsilon: float = 
     (array([4., 0.]), array([-4.,  0.]))
     """
     a, label = np.asarray(scores, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    awake = ~np.isnan(label)
-    label = np.where(awake, label, 1.0)
+    labelled = ~np.isnan(label)
+    label = np.where(labelled, label, 1.0)
     if loss in ("logistic", "hinge") and np.any(np.abs(label) != 1):
         raise ValueError(f"The labels of the {loss} loss are -1 and +1, or NaN for a dormant task.")
     gap = a - label
@@ -45,7 +45,7 @@ def loss_and_slope(loss: str, scores: ArrayLike, y: ArrayLike, epsilon: float = 
         value, slope = a, np.ones_like(a)
     else:
         raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {loss!r}.")
-    return np.where(awake, value, 0.0), np.where(awake, slope, 0.0)
+    return np.where(labelled, value, 0.0), np.where(labelled, slope, 0.0)
 
 
 def products(X: Any, U: Floats, task: Integers) -> Floats:
@@ -68,7 +68,7 @@ def simplex_variance(U: Floats) -> float:
 
 
 def norms(V: Floats, p: float) -> Floats:
-    """The p-norm of every row, by its largest entry so that no power overflows."""
+    """The p-norm of every row, scaled by its largest entry so that no power overflows."""
     V = np.abs(V)
     largest: Floats = np.max(V, axis=1, initial=0.0)
     if p == math.inf:
@@ -102,8 +102,8 @@ def csr(X: Any) -> Any:
 
 
 def rows_of(batch: Batch, features: int) -> Any:
-    """The rows of a batch's examples as a sparse matrix with so many columns."""
-    from scipy import sparse  # a third of a second, which `import weft.evaluation` need not take
+    """The rows of a batch's examples as a sparse matrix with `features` columns."""
+    from scipy import sparse  # takes a third of a second, so not at the import of weft.evaluation
 
     rows = sparse.csr_array((batch.values, batch.indices, batch.indptr), shape=(len(batch.indptr) - 1, features))
     return rows[batch.row]

@@ -1,7 +1,7 @@
 """The guarantees of the shared-loss learners, evaluated on a run.
 
 Dekel, Long and Singer (2007) bound the cumulative global loss sum_t g_t, g_t = ||l_t||, by that of any fixed
-vectors w*_1, ..., w*_k, the comparator. `record` learns a stream and keeps what the inequalities need; each
+vectors w*_1, ..., w*_k, the comparator. `record` learns a stream and records what the inequalities need; each
 function then returns both sides of one of them.
 
 Throughout, |.| is the Euclidean norm, l_t and l*_t are the losses of the learner and of the comparator in
@@ -54,7 +54,7 @@ class Bound(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a learner did on a stream, row by row; a dormant row has y = NaN and 0 in the last four."""
+    """The record of a run, row by row; a dormant row has y = NaN and 0 in the last four."""
 
     algorithm: str
     learner: Any
@@ -76,12 +76,12 @@ class Run(NamedTuple):
 
 
 def record(model: Model, stream: Stream) -> Run:
-    """Learn the stream with a fresh model, and keep what the bounds need of every row."""
+    """Learn the stream with a new model, and record what the bounds need of every row."""
     learner: Any = model.learner
     if learner.name not in SHARED_LOSS:
         raise ValueError(f"The bounds are about {', '.join(SHARED_LOSS)}; {learner.name} has others or none.")
     if model.tally.total["events"] > 0:
-        raise ValueError("The bounds are about a run from zero weights: record it with a fresh model.")
+        raise ValueError("The bounds are about a run from zero weights: record it with a new model.")
     trace = np.zeros((len(stream), len(TRACE)))
     scores = model.learn(stream, trace=trace)
     slot = {name: at for at, name in enumerate(model.tasks)}
@@ -131,7 +131,7 @@ def corollary5(run: Run, comparator: ArrayLike) -> Bound:
     """Sum_t g_t <= sum_t ||l*_t|| + sqrt(T)/2 (R^2 sum_j |w*_j|^2 + rho^2), for C = 1/(sqrt(T) R^2).
 
     Dekel, Long and Singer (2007), Corollary 5, with rho of the dual norm: `finite-horizon`, and `implicit` by
-    their Theorem 9. T is the learner's where it was given one (it may be above the number of rounds).
+    their Theorem 9. T is the learner's if it has one (it may be larger than the number of rounds).
     """
     _only(run, "Corollary 5", "finite-horizon", "implicit")
     W = _comparator(run, comparator)
@@ -187,7 +187,7 @@ def theorem9(run: Run, comparator: ArrayLike) -> Bound:
     return Bound(np.append(whole.left, prefixes.left), np.append(whole.right, prefixes.right))
 
 
-# --- measured quantities ---
+# --- quantities of a run ---
 
 
 def _per_round(run: Run, losses: Floats) -> Floats:
@@ -226,12 +226,12 @@ def _rho(run: Run) -> float:
 
 
 def _scale(run: Run, name: str) -> float:
-    """R^2 rho^2, where the algorithm may use it."""
+    """R^2 rho^2, after checking that R bounds all rows."""
     R, given = _R(run), run.learner.R
     if given is not None and R / given > 1 + TOLERANCE and run.algorithm == "infinite-horizon":
         raise ValueError(f"{name} needs |x| <= R, and the run has a row of length {R:g} where R = {given:g}.")
     if R == 0:
-        raise ValueError(f"{name} needs a row that is not zero.")
+        raise ValueError(f"{name} needs a non-zero row.")
     return R**2 * _rho(run) ** 2
 
 
@@ -269,5 +269,5 @@ def _losses(run: Run, W: Floats) -> Floats:
 def _distances(X: Any, W: Floats, task: NDArray[np.int64]) -> Floats:
     """|x - w| row by row, dense in chunks: expanding the square would lose half of the digits."""
     step = max(1, CHUNK // max(1, X.shape[1]))
-    parts = [X[at : at + step].toarray() - W[task[at : at + step]] for at in range(0, X.shape[0], step)]
-    return np.concatenate([np.zeros(0), *(np.sqrt(np.sum(part**2, axis=1)) for part in parts)])
+    chunks = [X[at : at + step].toarray() - W[task[at : at + step]] for at in range(0, X.shape[0], step)]
+    return np.concatenate([np.zeros(0), *(np.sqrt(np.sum(chunk**2, axis=1)) for chunk in chunks)])

@@ -1,16 +1,16 @@
-"""What the adaptive smoothed learners promise to every task, evaluated on a run.
+"""The guarantee of the adaptive smoothed learners for every task, evaluated on a run.
 
-Murugesan, Liu, Carbonell and Yang (2016), Theorem 1. `record_smoothed` learns a stream and keeps what the inequality
-needs; `osmtl_theorem1` gives both sides for every task. With l_t the hinge loss of task k in round t, l*_tj that of its
-comparator w* on the example of task j, u the number of its updates and R the largest length of a row,
+Murugesan, Liu, Carbonell and Yang (2016), Theorem 1. `record_smoothed` learns a stream and records what the inequality
+needs; `osmtl_theorem1` returns both sides for every task. With l_t the hinge loss of task k in round t, l*_tj that of
+its comparator w* on the example of task j, u the number of its updates and R the largest length of a row,
 
     sum_t (l_t - l*_tk) <= |w*|^2 / (2 C alpha) + C R^2 u / (2 alpha)
                            + (1 - alpha)/alpha  sum over updates of (l*_tk + max over present j != k of l*_tj)
 
-From the step: |w - w*|^2 falls by 2 C sum_j eta_kj (l_tj - l*_tj) - |step|^2, where the terms with eta_kk >= alpha give
-the left side, the others are at least -(1 - alpha) max_j l*_tj, and |step| <= C R since the eta_kj sum to at most 1. It
-holds for any attention, so for both variants; it needs alpha > 0, and updates whenever the own loss is positive, so not
-on mistakes alone. As printed the index t is free outside its sum, and Eq. 21 has eta where p must stand.
+From the step: |w - w*|^2 decreases by 2 C sum_j eta_kj (l_tj - l*_tj) - |step|^2, where the terms with eta_kk >= alpha
+give the left side, the others are at least -(1 - alpha) max_j l*_tj, and |step| <= C R since the eta_kj sum to at most
+1. It holds for any attention, so for both variants; it needs alpha > 0, and updates whenever the own loss is positive,
+so not on mistakes alone. As printed the index t is free outside its sum, and Eq. 21 has eta where it must be p.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ SMOOTHED = ("osmtl-e", "osmtl-t")
 
 
 class SmoothedRun(NamedTuple):
-    """What a run left behind, row by row; `y` is NaN where a task is dormant, `rounds` are the bounds of the rounds.
+    """The record of a run, row by row; `y` is NaN where a task is dormant, `rounds` are the bounds of the rounds.
 
     `loss` is the hinge loss of the issued score, `updated` says whether the task learned in that round, with `C` and
     `alpha`.
@@ -55,12 +55,12 @@ class SmoothedRun(NamedTuple):
 
 
 def record_smoothed(model: Model, stream: Stream) -> SmoothedRun:
-    """Learn the stream with a fresh model, and keep what the guarantee needs of every row."""
+    """Learn the stream with a new model, and record what the guarantee needs of every row."""
     learner: Any = model.learner
     if learner.name not in SMOOTHED:
-        raise ValueError(f"This record is of {', '.join(SMOOTHED)}; {learner.name} has other guarantees or none.")
+        raise ValueError(f"This record is for {', '.join(SMOOTHED)}; {learner.name} has other guarantees or none.")
     if model.tally.total["events"] > 0:
-        raise ValueError("The guarantee is about a run from zero weights: record it with a fresh model.")
+        raise ValueError("The guarantee is about a run from zero weights: record it with a new model.")
     trace = np.zeros((len(stream), len(trace_columns(learner))))
     scores = model.learn(stream, trace=trace)
     columns = dict(zip(trace_columns(learner), trace.T.copy(), strict=True))
@@ -83,7 +83,8 @@ def record_smoothed(model: Model, stream: Stream) -> SmoothedRun:
 def osmtl_theorem1(run: SmoothedRun, comparator: ArrayLike) -> Bound:
     """Both sides of Theorem 1 with one entry per task; `comparator` has a row of weights per task.
 
-    With doubling epochs the sides of all epochs are added up, for which every epoch must start anew (`restart=True`).
+    With doubling epochs the sides of all epochs are added up, for which every epoch must restart from zero weights
+    (`restart=True`).
 
     >>> import weft
     >>> stream = weft.Stream([[1.0], [0.8], [1.0], [0.8]], [1, 1, 1, 1], ["a", "b"] * 2, rounds=[0, 0, 1, 1])
@@ -113,9 +114,9 @@ def osmtl_theorem1(run: SmoothedRun, comparator: ArrayLike) -> Bound:
 
 def _check(run: SmoothedRun) -> None:
     if run.learner.condition == "mistake":
-        raise ValueError('The guarantee does not cover updates on mistakes; take condition="margin" or "active".')
+        raise ValueError('The guarantee does not cover updates on mistakes; use condition="margin" or "active".')
     if not np.all(run.alpha[~np.isnan(run.y)] > 0.0):
-        raise ValueError("The guarantee divides by alpha; take alpha > 0.")
+        raise ValueError("The guarantee divides by alpha; use alpha > 0.")
     if len(np.unique(run.C[~np.isnan(run.y)])) > 1 and not run.learner.restart:
         raise ValueError("The guarantee for doubling epochs needs restart=True, or give T.")
 

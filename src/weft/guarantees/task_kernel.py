@@ -1,24 +1,25 @@
-"""The multitask kernel: rows of related tasks resemble each other more than rows of strangers.
+"""The multitask kernel: rows of related tasks are more similar than rows of unrelated tasks.
 
 Cavallanti and Cesa-Bianchi (2012), Memory constraint online multitask classification, Sec. 3: a graph between the tasks
 has the interaction matrix A = I + L, L its Laplacian, and two rows x and z of the tasks i and j the kernel
 
     K([x, i], [z, j]) = (A^-1)_ij K'(x, z)
 
-with a base kernel K'. `interaction` has A: `clique(N, float(N))` for the complete graph on N tasks (weights of 1, so
-b = N), `cliques(labels)` for disjoint ones, `laplacian(W)` for any other graph, `clique(N, 0.0)` for no edges at all.
+with a kernel function K' between rows. `interaction` has A: `clique(N, float(N))` for the complete graph on N tasks
+(weights of 1, so b = N), `cliques(labels)` for disjoint ones, `laplacian(W)` for any other graph, `clique(N, 0.0)` for
+no edges at all.
 
 `gram`, `multitask_gram`          matrices of K' and of K between rows
 `squared_norm`                    |f|^2 = b'Gb of f = sum_j b_j K([x_j, i_j], .)
 `part_products`, `spread_norm`    the same from the tasks' own functions f_i: sum_i |f_i|^2 + sum_edges |f_i - f_j|^2
-`c_G`                             the length of the longest row: |K| <= c_G^2 R^2 where K'(x, x) <= R^2
-`resistances`                     between the tasks and a dummy node that is joined to all of them
+`c_G`                             a bound on the length of rows: |K| <= c_G^2 R^2 where K'(x, x) <= R^2
+`resistances`                     between the tasks and a dummy node that is connected to all of them
 `inverse_centred`, `inverse_grounded`
                                   A^-1 from these resistances
 
-Reading. c_G is max_i sqrt((A^-1)_ii), the root of the largest entry of A^-1: a kernel may be negative, and only so is
-c_G = sqrt(2/(N + 1)) for the complete graph. Proposition 3.1 is about (A^-1)_ij, and the coefficient of the sum of all
-resistances is 1/(2 n^2), n = N + 1, half of what is printed.
+Interpretation. c_G is max_i sqrt((A^-1)_ii), the root of the largest entry of A^-1: a kernel may be negative, and only
+this gives c_G = sqrt(2/(N + 1)) for the complete graph. Proposition 3.1 is about (A^-1)_ij, and the coefficient of the
+sum of all resistances is 1/(2 n^2), n = N + 1, half of what is printed.
 
 >>> from weft.graphs.interaction import clique
 >>> A = clique(3, 3.0)
@@ -38,7 +39,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.graphs.interaction import Interaction
 from weft.maths.kernels import GAUSSIAN, LINEAR, Kernel, KernelCode
 
-ALIKE = 1e-14  # as in kernels: what is left of the distance of two equal rows is rounding
+EQUAL = 1e-14  # as in `maths.kernels`: a smaller relative distance of two rows is rounding
 
 
 def c_G(A: Interaction) -> float:
@@ -94,7 +95,7 @@ def squared_norm(b: ArrayLike, G: Floats) -> float:
 
 
 def part_products(kernel: Kernel, A: Interaction, b: ArrayLike, X: Any, task: ArrayLike) -> Floats:
-    """<f_i, f_j> in the space of K', for the parts f_i = sum_j b_j (A^-1)_{i_j, i} K'(x_j, .) of f, one per task."""
+    """<f_i, f_j> in the space of K', for the functions f_i = sum_j b_j (A^-1)_{i_j, i} K'(x_j, .) of the tasks."""
     K = gram(kernel, X)
     slots = _tasks(task, A.N, len(K), "task")
     shares = np.zeros((A.N, len(K)))
@@ -117,7 +118,7 @@ def spread_norm(A: Interaction, products: Floats) -> float:
 
 
 def resistances(A: Interaction) -> Floats:
-    """(N + 1, N + 1): R_ij of the graph with a further node 0 joined to every task; task i is node i + 1.
+    """(N + 1, N + 1): R_ij of the graph with a further node 0 connected to every task; task i is node i + 1.
 
     R_ij = P_ii + P_jj - 2 P_ij with the pseudoinverse P of the Laplacian [[N, -1'], [-1, A]].
     """
@@ -136,7 +137,7 @@ def resistances(A: Interaction) -> Floats:
 def inverse_centred(R: Floats) -> Floats:
     """A^-1 from averages of resistances (Proposition 3.1, corrected), N = n - 1 tasks:
 
-    (A^-1)_ij = -R_ij / 2 + (R_i. + R_j.) / (2 n) - R_.. / (2 n^2) + (N + 2) / n^2, where a dot stands for a sum.
+    (A^-1)_ij = -R_ij / 2 + (R_i. + R_j.) / (2 n) - R_.. / (2 n^2) + (N + 2) / n^2, where a dot means a sum.
     """
     n = len(R)
     sums = R.sum(axis=1)[1:]
@@ -192,13 +193,13 @@ def _values(code: KernelCode, dot: Floats, xx: Floats, zz: Floats, scale: Floats
         return np.asarray(power)
     both = xx + zz
     distance = both - 2.0 * dot
-    return np.where(distance <= ALIKE * both, 1.0, np.exp(-code.gamma * np.maximum(distance, 0.0)))
+    return np.where(distance <= EQUAL * both, 1.0, np.exp(-code.gamma * np.maximum(distance, 0.0)))
 
 
 def _tasks(task: ArrayLike, N: int, n: int, name: str) -> Ints:
     slots = np.asarray(task)
     if slots.shape != (n,) or (n and slots.dtype.kind not in "iu"):
-        raise ValueError(f"{name} has shape {slots.shape}; give one task slot per row, {n} whole numbers")
+        raise ValueError(f"{name} has shape {slots.shape}; give one task slot per row, {n} integers")
     if n and not (slots.min() >= 0 and slots.max() < N):
         raise ValueError(
             f"{name} holds the slot {slots.min() if slots.min() < 0 else slots.max()}; there are {N} tasks"

@@ -16,11 +16,12 @@ feature         total       own    shared
   offer        +0.750    +0.000    +0.750
 """
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from weft.compiled.arrays import Array, Ints
+from weft.inspection.views import Mixes, ScalesRows, expect_explains
 from weft.learner import Learner, Shares
 from weft.names import Name
 from weft.storage.batch import Batch
@@ -106,7 +107,7 @@ def explain(
 ) -> Explanation:
     """The parts of the score of a batch of one row, whose task may not be known."""
     tasks, slot, score = vocabulary.tasks, int(batch.task[0]), np.empty(1)
-    if hasattr(learner, "seen_row"):
+    if isinstance(learner, ScalesRows):
         return _of_seen_row(learner, state, vocabulary, batch, task, per_feature)
     learner.kernels.predict(learner.hyper, state, batch, score)
     begin, end = batch.indptr[batch.row[0]], batch.indptr[batch.row[0] + 1]
@@ -146,24 +147,19 @@ def _of_seen_row(
             for feature, mine, ours in zip(indices.tolist(), own.tolist(), shared.tolist(), strict=True)
         }
         features[BIAS] = FeatureParts(own_bias, shared_bias, 0.0)
-    mixture = learner.mixed(state, int(batch.task[0])) if hasattr(learner, "mixed") else {}
+    mixture = learner.mixed(state, int(batch.task[0])) if isinstance(learner, Mixes) else {}
     parts = float(own.sum()) + own_bias, float(shared.sum()) + shared_bias
     return Explanation(task, score, *parts, {}, features, mixture)
 
 
 def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
     """Where the weights of a task come from, for some features; ValueError where a learner cannot say."""
-    read = getattr(learner, "explain", None)
-    if read is None:
-        raise ValueError(f"{learner.name} does not say where a score comes from; see model.weights()")
-    shares: Shares = read(state, slot, tasks, indices)
-    return shares
+    return expect_explains(learner).explain(state, slot, tasks, indices)
 
 
 def weights_of(learner: Learner, state: Any, slot: int, tasks: int, features: int) -> Array:
     """(3, features): the own, the shared and the neighbours' weights of one task, without those of the others."""
-    if getattr(learner, "prepares", False):
-        state = cast(Any, learner).prepare(state, np.array([slot]))
+    state = learner.hooks.prepare(state, np.array([slot]))
     weights, width = np.zeros((3, features)), max(1, AT_ONCE // max(tasks, 1))
     for first in range(0, features, width):
         here = np.arange(first, min(first + width, features))

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from weft.inspection.views import expect_counts_rows, expect_keeps_rows
 from weft.learner import Learner, Usage
 from weft.names import Name
 from weft.vocabulary import Vocabulary
@@ -23,9 +24,7 @@ class SupportRow(NamedTuple):
 
 def support(learner: Learner, state: Any, vocabulary: Vocabulary) -> list[SupportRow]:
     """The rows that are kept, oldest first."""
-    kept = getattr(learner, "support", None)
-    if kept is None:
-        raise ValueError(f"{learner.name} keeps no rows; see model.weights()")
+    kept = expect_keeps_rows(learner).support(state, len(vocabulary.tasks))
     tasks, names = vocabulary.tasks, vocabulary.features.__getitem__
     return [
         SupportRow(
@@ -35,14 +34,10 @@ def support(learner: Learner, state: Any, vocabulary: Vocabulary) -> list[Suppor
             found.age,
             None if found.coefficients is None else dict(zip(tasks, found.coefficients.tolist(), strict=True)),
         )
-        for found in kept(state, len(tasks))
+        for found in kept
     ]
 
 
 def usage(learner: Learner, state: Any, vocabulary: Vocabulary) -> Usage:
     """What is kept, and what the budget cost; `kept` is in the order of the tasks."""
-    measure = getattr(learner, "usage", None)
-    if measure is None:
-        raise ValueError(f"{learner.name} counts no rows; see model.weights() or model.support()")
-    found: Usage = measure(state, len(vocabulary.tasks))
-    return found
+    return expect_counts_rows(learner).usage(state, len(vocabulary.tasks))

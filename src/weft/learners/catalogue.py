@@ -1,13 +1,14 @@
-"""The catalogue: every learner by its name, from a name and letters, to and from JSON."""
+"""The catalogue: every learner by its name, from a name and parameters, to and from JSON."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from weft.learner import Learner
+from weft.learner import PARTS, Hooks, Kernels, Learner, Traits, missing_parts
 from weft.learners.parameters import Parameter, parameters_of
 
 PLACES = {
@@ -17,9 +18,9 @@ PLACES = {
     "infinite-horizon": "shared_loss.learner.InfiniteHorizon",
     "implicit": "shared_loss.learner.Implicit",
     "mt-ogd": "descent.mt_ogd.MtOgd",
-    "mt-pnorm": "descent.mirror_maps.MtPnorm",
-    "mt-eg": "descent.mirror_maps.MtEg",
-    "mt-ftrl": "descent.leader.MtFtrl",
+    "mt-pnorm": "descent.mt_pnorm.MtPnorm",
+    "mt-eg": "descent.mt_eg.MtEg",
+    "mt-ftrl": "descent.mt_ftrl.MtFtrl",
     "hedge-mt-ogd": "descent.hedge.HedgeMtOgd",
     "hedge-mt-eg": "descent.hedge.HedgeMtEg",
     "mt-perceptron": "budget.learners.MtPerceptron",
@@ -47,25 +48,33 @@ PLACES = {
     "adaptive": "adaptive.learners.Adaptive",
     "auto": "adaptive.learners.Auto",
 }
-"""Where every learner lies, as module and class."""
+"""Where every learner of the package lies, as module and class."""
+
+_REGISTERED: dict[str, type] = {}
+"""Learners that are defined elsewhere."""
+
+Kind = TypeVar("Kind", bound=type)
 
 
 class _Shelf(Mapping[str, type]):
     """The learners by their names; one that nobody asks for is not imported, which saves half a second."""
 
     def __getitem__(self, name: str) -> type:
+        if name in _REGISTERED:
+            return _REGISTERED[name]
         module, class_name = PLACES[name].rsplit(".", 1)
         found: type = getattr(import_module(f"weft.learners.{module}"), class_name)
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        yield from PLACES
+        yield from _REGISTERED
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(PLACES) + len(_REGISTERED)
 
     def __contains__(self, name: object) -> bool:
-        return name in PLACES
+        return name in PLACES or name in _REGISTERED
 
 
 LEARNERS = _Shelf()
@@ -112,6 +121,48 @@ def catalogue() -> list[Entry]:
     ]
 
 
+def register(kind: Kind) -> Kind:
+    """Make a learner that is defined elsewhere known by its `name`: to `weft.Model`, to model files, to the catalogue.
+
+    `kind` is a frozen dataclass with all that `weft.learner.Learner` asks for; its fields are made with
+    `weft.learners.parameters.parameter`. Returns the class, so that this is a decorator as well. A newer version of a
+    class, from the same module, takes the place of the older one.
+    """
+    if not isinstance(kind, type):
+        raise ValueError(f"{kind!r} is not a class; register the class of a learner")
+    lacking = missing_parts(kind)
+    if lacking:
+        raise ValueError(
+            f"{kind.__name__} lacks {', '.join(lacking)}; a learner has {', '.join(PARTS)} (see weft.learner.Learner)"
+        )
+    if not is_dataclass(kind) or not cast(Any, kind).__dataclass_params__.frozen:
+        raise ValueError(f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it")
+    for field in fields(kind):
+        if "allowed" not in field.metadata:
+            raise ValueError(
+                f"{kind.__name__}: the field {field.name} has no meaning and no range; make it with "
+                "weft.learners.parameters.parameter(default, doc, allowed)"
+            )
+    _expect_free_name(kind)
+    learner = kind()
+    for part, expected in (("traits", Traits), ("hooks", Hooks), ("kernels", Kernels)):
+        if not isinstance(getattr(learner, part), expected):
+            raise ValueError(f"{kind.__name__}: {part} is not a weft.learner.{expected.__name__}")
+    _REGISTERED[cast(Any, kind).name] = kind
+    return kind
+
+
+def _expect_free_name(kind: Any) -> None:
+    name = kind.name
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.+-]+", name):
+        raise ValueError(f"{kind.__name__}: the name {name!r} must be letters, digits, and any of - + . _")
+    held = _REGISTERED.get(name)
+    if held is not None and (held.__module__, held.__qualname__) == (kind.__module__, kind.__qualname__):
+        return
+    if name in LEARNERS or any(name in names.split(", ") for names in SPECIAL_CASES):
+        raise ValueError(f"the name {name!r} is taken already; give {kind.__name__} another one")
+
+
 def known_as(name: str) -> list[str]:
     """
     >>> known_as("implicit")
@@ -121,18 +172,29 @@ def known_as(name: str) -> list[str]:
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Learner:
-    """The learner of that name; a wrong name or letter is refused with what is allowed."""
+    """The learner of that name; a wrong name or parameter is refused with what is allowed."""
     if not isinstance(name, str) or name not in LEARNERS:
         raise ValueError(
             f"unknown learner {name!r}{_did_you_mean(name, LEARNERS)}; choose one of {', '.join(LEARNERS)}"
         )
     cls = LEARNERS[name]
-    letters = {field.name: None for field in fields(cls)}
-    for letter in parameters:
-        if letter not in letters:
-            hint = _did_you_mean(letter, letters)
-            raise ValueError(f"{name} has no parameter {letter!r}{hint}; it takes {', '.join(letters) or 'none'}")
+    known = {field.name: None for field in fields(cls)}
+    for parameter in parameters:
+        if parameter not in known:
+            hint = _did_you_mean(parameter, known)
+            raise ValueError(f"{name} has no parameter {parameter!r}{hint}; it takes {', '.join(known) or 'none'}")
     return cast(Learner, cls(**parameters))
+
+
+def as_learner(learner: Any, parameters: Mapping[str, Any]) -> Learner:
+    """The learner that is meant by a name with parameters, or by a learner that is already built."""
+    if isinstance(learner, str):
+        return build(learner, parameters)
+    if parameters:
+        raise ValueError("parameters go with a learner's name; this learner is already built")
+    if isinstance(learner, type) or missing_parts(type(learner)):
+        raise ValueError(f"{learner!r} is not a learner; give a name of weft.catalogue(), or a learner that is built")
+    return cast(Learner, learner)
 
 
 def _did_you_mean(word: Any, known: Mapping[str, Any]) -> str:
@@ -145,12 +207,23 @@ def _did_you_mean(word: Any, known: Mapping[str, Any]) -> str:
 
 def to_json(learner: Learner) -> dict[str, Any]:
     """Name and parameters as JSON takes them."""
-    values = {field.name: getattr(learner, field.name) for field in fields(cast(Any, learner))}
-    return {"name": learner.name, "parameters": {letter: _plain(value) for letter, value in values.items()}}
+    return {"name": learner.name, "parameters": parameters_as_json(learner)}
+
+
+def parameters_as_json(learner: Learner) -> dict[str, Any]:
+    """The values of all parameters as JSON takes them."""
+    return {field.name: _plain(getattr(learner, field.name)) for field in fields(cast(Any, learner))}
+
+
+@runtime_checkable
+class _Described(Protocol):
+    """A value that is more than JSON has, such as a kernel or a graph."""
+
+    def as_json(self) -> Any: ...
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "as_json"):
+    if isinstance(value, _Described):
         return value.as_json()
     return "inf" if isinstance(value, float) and value == math.inf else value
 
@@ -159,4 +232,9 @@ def from_json(data: Any) -> Learner:
     """The learner that `to_json` described."""
     if not isinstance(data, dict) or not isinstance(data.get("parameters"), dict):
         raise ValueError("the learner's name and parameters are missing")
-    return build(data.get("name", ""), data["parameters"])
+    name = data.get("name", "")
+    if not isinstance(name, str) or name not in LEARNERS:
+        raise ValueError(
+            f"the learner {name!r} is not known; if it is defined outside of weft, register it with weft.register first"
+        )
+    return build(name, data["parameters"])

@@ -63,7 +63,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number with a least value; `infinite` also allows infinity, `optional` None."""
+    """An integer with a least value; `infinite` also allows infinity, `optional` None."""
 
     at_least: int
     infinite: bool = False
@@ -72,7 +72,7 @@ class Whole:
     @property
     def text(self) -> str:
         others = ["inf"] * self.infinite + ["None"] * self.optional
-        return " or ".join([f"a whole number >= {self.at_least}", *others])
+        return " or ".join([f"an integer >= {self.at_least}", *others])
 
     def convert(self, value: Any) -> int | float | None:
         if value is None and self.optional:

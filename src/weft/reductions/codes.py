@@ -11,7 +11,7 @@ distance d (the fewest places in which two rows differ) puts up with any (d - 1)
 >>> decode_hamming(M, signs[None, :]).tolist()
 [3]
 
-Reading. The paper says that distance 8 corrects 4 mistakes; it corrects 3, with 4 the nearest row may not
+Interpretation. The paper says that distance 8 corrects 4 mistakes; it corrects 3, with 4 the nearest row may not
 be unique.
 """
 
@@ -98,5 +98,5 @@ def read_code(M: Any) -> Ints:
 
 def _count(s: Any, least: int) -> int:
     if isinstance(s, bool) or not isinstance(s, int | np.integer) or s < least:
-        raise ValueError(f"s={s!r} labels; a code needs a whole number of at least {least}")
+        raise ValueError(f"s={s!r} labels; a code needs an integer of at least {least}")
     return int(s)

@@ -1,7 +1,7 @@
 """Reductions as files: the file of the underlying model, with what the reduction adds in its header.
 
 `weft.load` reads such a file too, as the plain model of numbered tasks. Labels are stored as names are:
-strings, whole numbers, tuples of those.
+strings, integers, tuples of those.
 """
 
 import os

@@ -21,7 +21,7 @@ one-vs-rest  0.052
 log2         0.058
 ecoc         0.049
 
-Reading. One-vs-rest without declared `labels` may meet a new label at any time: all labels known so far,
+Interpretation. One-vs-rest without declared `labels` may meet a new label at any time: all labels known so far,
 the new one included, take part in the round that brings it, but only those known before could be predicted.
 The default r of r-max is max(1, d/2) with d the distance of the code, as the introduction of the paper has
 it (Sec. 8.2 says 5 where that is 4).
@@ -141,7 +141,7 @@ class Multiclass:
     # --- files ---
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file; labels must be strings, whole numbers or tuples of those."""
+        """Write everything to one file; labels must be strings, integers or tuples of those."""
         facts = {
             "labels": files.storable(self.labels),
             "grows": int(self._grows),

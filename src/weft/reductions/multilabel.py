@@ -136,7 +136,7 @@ class Multilabel:
     # --- files ---
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file; labels must be strings, whole numbers or tuples of those."""
+        """Write everything to one file; labels must be strings, integers or tuples of those."""
         facts = {
             "labels": files.storable(self.labels),
             "grows": int(self._grows),

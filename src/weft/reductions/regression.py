@@ -57,7 +57,7 @@ class VectorRegression:
     ) -> None:
         defaults = {"norm": "l2", "epsilon": 0.0, "loss": "epsilon-insensitive"}
         given = {"norm": norm, "epsilon": epsilon}
-        parameters |= {letter: value for letter, value in given.items() if value != defaults[letter]}
+        parameters |= {name: value for name, value in given.items() if value != defaults[name]}
         self.model = build_model(learner, None, "real", defaults, parameters)
         self.events = 0
         self._deviation = 0.0

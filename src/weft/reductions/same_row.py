@@ -32,11 +32,11 @@ def build_model(
 ) -> Model:
     """A model; `defaults` are given to a learner that is named and has such parameters."""
     if isinstance(learner, str) and learner in LEARNERS:
-        letters = {field.name for field in fields(LEARNERS[learner])}
-        parameters = {letter: value for letter, value in defaults.items() if letter in letters} | dict(parameters)
+        known = {field.name for field in fields(LEARNERS[learner])}
+        parameters = {name: value for name, value in defaults.items() if name in known} | dict(parameters)
     model = Model(learner, tasks=tasks, **parameters)
-    if model.learner.target != target:
-        raise ValueError(f"{model.learner.name} with these parameters is not {_KINDS[target]}, which is needed here")
+    if model.target != target:
+        raise ValueError(f"{model.name} with these parameters is not {_KINDS[target]}, which is needed here")
     return model
 
 

@@ -4,7 +4,6 @@ The result is a CSR block with rows sorted by feature, zeros dropped, no feature
 fit is refused with the row, the feature, the value and what to do.
 """
 
-import math
 import numbers
 import sys
 from collections.abc import Mapping, Sequence
@@ -199,19 +198,6 @@ def tidy(rows: Rows) -> Rows:
         raise ValueError(f"row {row}: feature {name!r} stands twice; add its values up or drop one")
     used = rows.indptr[-1]
     return Rows(rows.indptr, rows.indices[:used], rows.values[:used], rows.features)
-
-
-def scalar_label(y: Any) -> float:
-    """One label as a float."""
-    if isinstance(y, bool | np.bool_) or not isinstance(y, numbers.Real):
-        raise ValueError(f"label {y!r} is not a number; give a finite number")
-    try:
-        value = float(y)
-    except OverflowError:
-        raise ValueError("the label is too large a number; give a finite one") from None
-    if not math.isfinite(value):
-        raise ValueError(f"label {y!r} is not finite; give a finite number, or leave the event out")
-    return value
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Named arrays and a JSON header as bytes, and back. No pickle, no code: a file is numbers and names only.
+"""Named arrays and a JSON header as bytes, and back. No pickle, no code: a file holds numbers and names only.
 
     magic "weft-model"  | 8 bytes: length of the header | header, JSON | the arrays' bytes | BLAKE2b of all before
 
@@ -22,20 +22,20 @@ _MOST_DIMENSIONS = 4
 
 
 class FileError(ValueError):
-    """A model file that is none, is damaged, or comes from another version of weft."""
+    """A file that is not a model file, is damaged, or comes from another version of weft."""
 
 
 def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     """One block of bytes."""
-    listing = []
+    descriptions = []
     blocks = []
     for name, array in arrays.items():
         kind = array.dtype.newbyteorder("<").str
         if kind not in _TYPES:
             raise TypeError(f"array {name} has type {array.dtype}; only int64 and float64 can be stored")
-        listing.append({"name": name, "type": kind, "shape": list(array.shape)})
+        descriptions.append({"name": name, "type": kind, "shape": list(array.shape)})
         blocks.append(np.ascontiguousarray(array, _TYPES[kind]).tobytes())
-    head = json.dumps({**header, "arrays": listing}, ensure_ascii=False).encode(
+    head = json.dumps({**header, "arrays": descriptions}, ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )  # as `json.loads` decodes
     body = b"".join([MAGIC, len(head).to_bytes(8, "little"), head, *blocks])
@@ -64,10 +64,10 @@ def decode(data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
     return header, _arrays(header.pop("arrays"), memoryview(body)[start + length :])
 
 
-def _arrays(listing: list[Any], rest: memoryview) -> dict[str, Array]:
+def _arrays(descriptions: list[Any], rest: memoryview) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     at = 0
-    for item in listing:
+    for item in descriptions:
         name, kind, shape = _described(item)
         if name in arrays:
             raise FileError(f"the header describes the array {name} twice")
@@ -89,7 +89,7 @@ def _described(item: Any) -> tuple[str, str, tuple[int, ...]]:
     if isinstance(item, dict):
         name, kind, shape = item.get("name"), item.get("type"), item.get("shape")
         sizes = shape if isinstance(shape, list) and len(shape) <= _MOST_DIMENSIONS else [-1]
-        whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in sizes)
-        if isinstance(name, str) and kind in ("<f8", "<i8") and whole:
+        valid = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in sizes)
+        if isinstance(name, str) and kind in ("<f8", "<i8") and valid:
             return name, kind, tuple(sizes)
     raise FileError("the header describes an array that weft does not know")

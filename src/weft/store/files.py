@@ -1,4 +1,4 @@
-"""Whole files, read and written; written so that a reader finds the old one or the new one, never half of one."""
+"""Files read and written in one piece; a reader finds the old file or the new one, never an incomplete one."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """All of a model file."""
+    """The bytes of a model file."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _mode(target: Path) -> int:
-    """The mode of the file that is replaced, or what the umask leaves of 0666."""
+    """The mode of the file that is replaced, or 0666 masked by the umask."""
     try:
         return target.stat().st_mode & 0o777
     except FileNotFoundError:

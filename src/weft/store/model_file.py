@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 class Parts(NamedTuple):
-    """What a model is made of."""
+    """The components of a model."""
 
     learner: Learner
     vocabulary: Vocabulary
@@ -42,24 +42,24 @@ def pack_model(parts: Parts) -> bytes:
 
 
 def unpack_model(data: bytes) -> Parts:
-    """The model in a file; FileError, with the reason, if there is none."""
+    """The model in a file; FileError, with the reason, if it cannot be read."""
     header, arrays = decode(data)
     if type(header.get("format")) is not int or header["format"] != FORMAT:
         raise FileError(
             f"the file has format {header.get('format')!r}, this weft reads format {FORMAT}; "
             "use the version of weft that wrote it"
         )
-    learner = _part("learner", from_json, header.get("learner"))
+    learner = _component("learner", from_json, header.get("learner"))
     vocabulary = Vocabulary(
-        _part("task names", names_from_json, header.get("tasks")),
-        _part("feature names", names_from_json, header.get("features")),
+        _component("task names", names_from_json, header.get("tasks")),
+        _component("feature names", names_from_json, header.get("features")),
     )
     tasks, features = len(vocabulary.tasks), len(vocabulary.features)
     tally = arrays.pop("tally", None)
     if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
         raise FileError("the file's tally does not fit its tasks")
     live = {name.removeprefix("state."): array for name, array in arrays.items()}
-    state = _part(
+    state = _component(
         "state",
         lambda found: states.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features),
         live,
@@ -67,7 +67,7 @@ def unpack_model(data: bytes) -> Parts:
     return Parts(learner, vocabulary, state, tally)
 
 
-def _part(what: str, read: Callable[[Any], Any], data: Any) -> Any:
+def _component(what: str, read: Callable[[Any], Any], data: Any) -> Any:
     try:
         return read(data)
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""Files of events as chunks of a stream, public data sets by name, and made-up streams.
+"""Files of events as chunks of a stream, public data sets by name, and synthetic streams.
 
 for chunk in weft.streams.read_chunks("events.jsonl"):
     model.learn(chunk.stream)

@@ -1,7 +1,6 @@
-"""CSV with a header: columns for the task, the label and perhaps the round; all others are features.
+"""CSV with a header: columns for the task, the label and optionally the round; all others are features.
 
-An empty cell is a feature that is absent. Columns are converted in bulk; only where that fails is every cell
-looked at.
+An empty cell is an absent feature. Columns are converted in bulk; only where that fails, every cell is checked.
 """
 
 import csv
@@ -78,7 +77,7 @@ class Parser:
         except UnicodeDecodeError:
             raise Refused(None, "the line is not UTF-8; write the file in UTF-8") from None
         if text.count('"') % 2:
-            raise Refused(None, "a quoted cell is not closed on its line; close it, names have no line breaks")
+            raise Refused(None, "a quoted cell is not closed on its line; close it (names cannot contain line breaks)")
         cells = next(csv.reader([text]), [])
         if self.header is not None and len(cells) != len(self.header):
             raise Refused(None, f"{len(cells)} cells, the header has {len(self.header)}; fill or remove cells")
@@ -89,7 +88,7 @@ class Parser:
         shown = ", ".join(header[:8]) + (", ..." if len(header) > 8 else "")
         for name in header:
             if header.count(name) > 1 or not name:
-                what = f"the column {show(name)} stands twice" if name else "a column has no name"
+                what = f"the column {show(name)} appears twice" if name else "a column has no name"
                 raise Refused(None, f"{what} in the header ({shown}); give every column a name of its own")
         if self.task not in header:
             raise Refused(
@@ -147,7 +146,7 @@ class Parser:
 
 
 def _numbers(cells: list[list[str]], width: int) -> Floats:
-    """Text as numbers, 0 for an empty cell; ValueError where there is something else."""
+    """Text as numbers, 0 for an empty cell; ValueError for other text."""
     try:
         table = np.array(cells, np.float64).reshape(len(cells), width)
     except ValueError:

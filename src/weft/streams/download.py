@@ -1,4 +1,4 @@
-"""Fetch the file of a known set: checked, resumed where it broke off, and in place only when it is whole."""
+"""Fetch the file of a known data set: verified, resumed after an interruption, moved into place only when complete."""
 
 import hashlib
 import os
@@ -15,19 +15,19 @@ from weft.places import user_cache
 from weft.streams.known_sets import KnownSet
 
 ADDRESS = "WEFT_DATA_ADDRESS"
-"""The variable that names the address where sets are fetched from; weft has none of its own."""
+"""The environment variable with the address from which data sets are fetched; weft has no default."""
 SCHEMES = ("http", "https", "file")
 TIMEOUT = 30.0
-"""Seconds of silence after which a server is given up."""
+"""Seconds without data after which the connection is closed."""
 _PIECE = 1 << 16
 
 
 class DownloadError(ValueError):
-    """A set that could not be fetched: what is wrong, and what to do."""
+    """A data set that could not be fetched: what is wrong, and what to do."""
 
 
 def target_of(described: KnownSet) -> Path:
-    """Where the file of a set is put."""
+    """Where the file of a set is saved."""
     return user_cache() / "data" / f"{described.name}.npz"
 
 
@@ -36,7 +36,7 @@ def address_of(described: KnownSet, given: str | None) -> str:
     base = given or os.environ.get(ADDRESS)
     if not base:
         raise DownloadError(
-            f"no address is known to fetch {described.name} from: weft brings no data and names no server. Give the "
+            f"no address is known to fetch {described.name} from: weft contains no data and names no server. Give the "
             f"address of a folder that holds {described.name}.npz with --from ADDRESS or in {ADDRESS}. "
             f"The set comes from {described.origin}"
         )
@@ -51,9 +51,9 @@ def fetch(
     target: Path,
     progress: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Download to `target`. What has come before an interruption stays in a .part file, and is gone on from.
+    """Download to `target`. After an interruption the received bytes stay in a .part file; a later call resumes.
 
-    progress  hears how many bytes are there
+    progress  called with the number of bytes received so far
     """
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -64,13 +64,13 @@ def fetch(
     size = part.stat().st_size
     if size < described.size:
         raise DownloadError(
-            f"{address}: the connection broke off after {size:,} of {described.size:,} bytes; "
-            "the same command goes on from there"
+            f"{address}: the connection was interrupted after {size:,} of {described.size:,} bytes; "
+            "run the same command again to resume"
         )
     if sum_of(part) != described.sha256:
         part.unlink()
         raise DownloadError(
-            f"{address}: the SHA-256 sum is not that of {described.name}, so that the file was thrown away; "
+            f"{address}: the SHA-256 sum is not that of {described.name}, so the file was deleted; "
             "it is another version or was damaged. Try again, or another address"
         )
     os.replace(part, target)
@@ -83,32 +83,34 @@ def sum_of(path: Path) -> str:
 
 
 def _append(described: KnownSet, address: str, part: Path, progress: Callable[[int], None]) -> None:
-    """Ask for what is missing, and write it behind what is there."""
+    """Request the missing bytes and append them."""
     have = part.stat().st_size if part.exists() else 0
     try:
-        with _open(address, have) as answer:
-            begin = _begin(answer, have)
-            _refuse_other_size(answer, begin, described, address)
+        with _open(address, have) as response:
+            begin = _begin(response, have)
+            _refuse_other_size(response, begin, described, address)
             with part.open("r+b" if part.exists() else "wb") as file:
                 file.truncate(begin)
                 file.seek(begin)
-                _copy(answer, file, begin, described, address, progress)
+                _copy(response, file, begin, described, address, progress)
     except urllib.error.HTTPError as error:
         with error:
-            if error.code == 416 and have:  # the server's file ends before ours: begin again
+            if error.code == 416 and have:  # the server's file is shorter than ours: start again
                 part.unlink()
                 return _append(described, address, part, progress)
-            raise DownloadError(f"{address}: the server answers {error.code} {error.reason}; {_ADVICE}") from None
+            raise DownloadError(
+                f"{address}: the server responded with {error.code} {error.reason}; {_ADVICE}"
+            ) from None
     except urllib.error.URLError as error:
         raise DownloadError(f"{address}: {_words(error.reason)}; {_ADVICE}") from None
     except (HTTPException, ConnectionError, TimeoutError) as error:
         if part.exists() and part.stat().st_size:
-            return None  # the caller says how much there is
+            return None  # the caller reports how much was received
         raise DownloadError(f"{address}: {_words(error)}; {_ADVICE}") from None
     return None
 
 
-_ADVICE = "look whether the address is right and the server there"
+_ADVICE = "check that the address is right and the server is running"
 
 
 def _words(reason: Any) -> str:
@@ -127,34 +129,34 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         if urlsplit(newurl).scheme not in ("http", "https"):
-            raise urllib.error.URLError(f"the server points to {newurl}, which is no web address")
+            raise urllib.error.URLError(f"the server points to {newurl}, which is not a web address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _begin(answer: Any, have: int) -> int:
-    """The place in the file where an answer begins: a server that knows no ranges sends everything."""
-    if getattr(answer, "status", None) != 206:
+def _begin(response: Any, have: int) -> int:
+    """The offset in the file at which a response begins: a server without range requests sends everything."""
+    if getattr(response, "status", None) != 206:
         return 0
-    match = re.fullmatch(r"bytes (\d+)-\d*/(\d+|\*)", answer.headers.get("Content-Range", "").strip())
+    match = re.fullmatch(r"bytes (\d+)-\d*/(\d+|\*)", response.headers.get("Content-Range", "").strip())
     if not match or int(match[1]) != have:
-        raise DownloadError("the server sends another part of the file than was asked for; remove the .part file")
+        raise DownloadError("the server sent a different range of the file than was requested; remove the .part file")
     return have
 
 
-def _refuse_other_size(answer: Any, begin: int, described: KnownSet, address: str) -> None:
-    length = answer.headers.get("Content-Length")
+def _refuse_other_size(response: Any, begin: int, described: KnownSet, address: str) -> None:
+    length = response.headers.get("Content-Length")
     if length is not None and length.isdigit() and begin + int(length) != described.size:
         raise DownloadError(
             f"{address} has {begin + int(length):,} bytes, {described.name} has {described.size:,}: "
-            "that is another file; look whether the address is right"
+            "this is a different file; check that the address is right"
         )
 
 
 def _copy(
-    answer: Any, file: Any, have: int, described: KnownSet, address: str, progress: Callable[[int], None]
+    response: Any, file: Any, have: int, described: KnownSet, address: str, progress: Callable[[int], None]
 ) -> None:
     progress(have)
-    while piece := answer.read(_PIECE):
+    while piece := response.read(_PIECE):
         have += len(piece)
         if have > described.size:
             file.truncate(0)

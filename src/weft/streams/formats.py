@@ -1,7 +1,7 @@
 """Files of events as chunks of a stream, whatever their format.
 
-A chunk is some thousand events, cut between rounds, so learning chunk after chunk is learning the file. What
-a model would refuse is refused here already, with the file and the line in which it stands.
+A chunk is some thousand events, cut between rounds, so learning chunk after chunk is learning the file. Events
+that a model would refuse are refused here already, with file and line.
 """
 
 import os
@@ -22,7 +22,7 @@ from weft.streams.source import Position, Source, without_mark
 __all__ = ["CHUNK", "FORMATS", "Chunk", "Position", "SourceChanged", "format_of", "read_chunks"]
 
 CHUNK = 4096
-"""Lines per chunk: enough to make the cost of a call vanish, few enough to stop quickly."""
+"""Lines per chunk: enough to make the cost of a call negligible, few enough to stop quickly."""
 
 FORMATS = ("jsonl", "csv", "svmlight")
 _SUFFIXES = {
@@ -37,12 +37,12 @@ _SUFFIXES = {
 
 
 class SourceChanged(InputError):
-    """The part of a source that was used before is no longer what it was."""
+    """The lines of a source that were read before have changed."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some events of a file: rows, tasks, labels (NaN where there is none), rounds, and the line of each.
+    """Some events of a file: rows, tasks, labels (NaN if missing), rounds, and the line of each.
 
     A chunk is empty when all its lines were skipped.
     """
@@ -56,19 +56,23 @@ class Chunk:
     position: Position
     share: float | None
     target: Target
+    is_checked: bool = True
+    """Are all labels there, and such as the target takes?"""
 
     def __len__(self) -> int:
         return len(self.tasks)
 
     @property
     def stream(self) -> Stream:
-        """The events as a model learns them."""
+        """The events as a stream for a model."""
         y = None if self.target == "point" else self.labels
-        return Stream(self.X, y, self.tasks, self.rounds)
+        if not self.is_checked:
+            return Stream(self.X, y, self.tasks, self.rounds)
+        return Stream.of_checked(self.X, y, self.tasks, self.rounds, self.target)
 
 
 class Parser(Protocol):
-    """What a format does: lines to a block, with the faults of the lines that it refuses."""
+    """A format: turns lines into a block, with the faults of the lines that it refuses."""
 
     @property
     def ready(self) -> bool: ...
@@ -77,7 +81,7 @@ class Parser(Protocol):
 
 
 def format_of(source: str | os.PathLike[str], format: str | None = None) -> str:
-    """The format by its name, or by the file's ending."""
+    """The format by its name, or by the ending of the file name."""
     if format is not None:
         if format not in FORMATS:
             raise ValueError(f"unknown format {format!r}; choose one of {', '.join(FORMATS)}")
@@ -109,16 +113,16 @@ def read_chunks(
     """Read a file of events; `-` is standard input, `.gz` is unpacked.
 
     target    what a label must be: "binary", "real", or "point" for learners that predict the row itself
-    labels    False: events without a label are welcome, as when a model only scores them
-    on_error  "stop" raises InputError at the first bad line; "skip" goes on and lists it in `Chunk.skipped`
-    start     the `Chunk.position` after which to go on; SourceChanged if the file's beginning is another now
+    labels    False: events without a label are accepted, as when a model only scores them
+    on_error  "stop" raises InputError at the first bad line; "skip" continues and lists it in `Chunk.skipped`
+    start     the `Chunk.position` from which to continue; SourceChanged if the beginning of the file has changed
     """
     kind = format_of(source, format)
     rules = Rules(target, labels, label_column if kind == "csv" else "y")
     parser = _parser(kind, rules, task_column, label_column)
     with Source(source) as lines:
         if start is not None:
-            _go_to(lines, parser, start)
+            _skip_to(lines, parser, start)
         yield from _Reader(lines, parser, rules, chunk, on_error == "skip").chunks()
 
 
@@ -128,8 +132,8 @@ def _parser(format: str, rules: Rules, task_column: str, label_column: str) -> P
     return jsonl.Parser(rules) if format == "jsonl" else svmlight.Parser(rules)
 
 
-def _go_to(source: Source, parser: Parser, start: Position) -> None:
-    """Pass over the lines used before; the first of them still tell the form of the file."""
+def _skip_to(source: Source, parser: Parser, start: Position) -> None:
+    """Skip the lines used before; the first of them are still parsed to determine the form of the file."""
     while source.used < start.lines:
         lines = source.read(min(CHUNK, start.lines - source.used))
         if not lines:
@@ -143,7 +147,7 @@ def _go_to(source: Source, parser: Parser, start: Position) -> None:
     if source.position != start:
         raise SourceChanged(
             f"{source.name} has changed in the {start.lines} lines that were read before; "
-            "put the old file back, or begin again from its first line"
+            "restore the old file, or start again from its first line"
         )
 
 
@@ -171,7 +175,7 @@ class _Reader:
             block = self._parse(first, pending)
             used, block = _whole_rounds(block, first, len(pending)) if not ended else (len(pending), block)
             if used == 0:
-                continue  # one round fills the chunk: read on
+                continue  # one round fills the chunk: read more
             self.source.use(pending[:used])
             pending = pending[used:]
             faults += block.faults
@@ -184,7 +188,7 @@ class _Reader:
     def _parse(self, first: int, lines: list[bytes]) -> Block:
         block = self.parser.parse(first, without_mark(lines) if first == 1 else lines)
         # What labels, values and rounds may be is the same for all formats. Rounds come last: a row that is
-        # refused anyway is not in the way of the round's other rows.
+        # refused for another reason does not affect the other rows of its round.
         for check in (lambda b: check_labels(b, self.rules), check_values, self.rounds.check):
             new = check(block)
             block.faults += new
@@ -201,7 +205,7 @@ class _Reader:
         if block.rounds is not None:
             begins = [i == 0 or block.rounds[i] != block.rounds[i - 1] for i in range(len(block.rounds))]
             rounds = np.cumsum(begins)
-            self.rounds.over.update(block.rounds)
+            self.rounds.ended.update(block.rounds)
         return Chunk(
             block.X,
             block.tasks,
@@ -212,6 +216,7 @@ class _Reader:
             self.source.position,
             self.source.share,
             self.rules.target,
+            self.rules.labels,
         )
 
     def _refuse_empty(self, faults: list[Fault]) -> None:
@@ -224,7 +229,7 @@ class _Reader:
 
 
 def _whole_rounds(block: Block, first: int, count: int) -> tuple[int, Block]:
-    """How many lines to use, and their block: without the last round, which may go on in later lines."""
+    """How many lines to use, and their block: without the last round, which may continue in later lines."""
     if block.rounds is None:
         return count, block
     at = len(block.rounds)

@@ -1,7 +1,7 @@
 """JSON lines: `{"task": "ann", "x": {"free": 1}, "y": 1}`, with `"round"` if events arrive together.
 
-`x` holds named features or, in every line alike, a list of one length; a list in `task` is a tuple. A line is
-decoded in one call; only a line that this refuses is looked at value by value, to say what is wrong with it.
+`x` holds named features or, in all lines, a list of the same length; a list in `task` is a tuple. A line is
+decoded in one call; only a line that this refuses is checked value by value, to say what is wrong with it.
 """
 
 import json
@@ -61,7 +61,7 @@ class Parser:
             else:
                 numbers.append(number)
                 events.append(event)
-        twice = _keys_twice(first, lines, numbers, events)
+        twice = _duplicate_keys(first, lines, numbers, events)
         if twice:
             faults += twice
             bad = {fault.line for fault in twice}
@@ -74,9 +74,9 @@ class Parser:
         if self.width is None:
             self.width = width
         elif width != self.width:
-            said = "named features" if self.width < 0 else f"a list of {self.width} values"
+            before = "named features" if self.width < 0 else f"a list of {self.width} values"
             found = "named features" if width < 0 else f"a list of {width} values"
-            raise Refused("x", f"{found}, but the file began with {said}; write all rows in one form")
+            raise Refused("x", f"{found}, but the file began with {before}; write all rows in one form")
 
     def _check_round(self, event: Event) -> None:
         has = event.round is not msgspec.UNSET
@@ -124,14 +124,14 @@ def _name(value: Any) -> Name:
         return tuple(_name(part) for part in value)
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
-    raise Refused("task", f"{show(value)} is no name; write a string, a whole number, or a list of those")
+    raise Refused("task", f"{show(value)} is not a name; write a string, an integer, or a list of those")
 
 
-def _keys_twice(first: int, lines: list[bytes], numbers: list[int], events: list[Event]) -> list[Fault]:
-    """Lines in which a key stands twice: a decoder would keep the last one and say nothing.
+def _duplicate_keys(first: int, lines: list[bytes], numbers: list[int], events: list[Event]) -> list[Fault]:
+    """Lines in which a key appears twice: the decoder would silently keep the last one.
 
-    A key ends in a quote and a colon, so a line with as many of these as it has keys has none twice. Lines
-    with more (a quote and a colon inside a name, or really a key twice) are read again.
+    A key ends in a quote and a colon, so a line with as many of these as keys has no duplicate. Lines with more
+    (a quote and a colon inside a name, or a duplicate key) are parsed again.
     """
     faults = []
     for number, event in zip(numbers, events, strict=True):
@@ -152,7 +152,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Refused(twice if twice in FIELDS else "x", f"{show(twice)} stands twice; keep one of them")
+        raise Refused(twice if twice in FIELDS else "x", f"{show(twice)} appears twice; keep one of them")
     return found
 
 
@@ -172,7 +172,7 @@ def diagnose(line: bytes, rules: Rules, otherwise: str) -> tuple[str | None, str
     except json.JSONDecodeError as error:
         if error.pos >= len(line.decode(errors="replace").rstrip()) or "Unterminated" in error.msg:
             end = show(line.decode().rstrip()[-20:])
-            return None, f"the line ends in the middle of an event, after {end}; write it whole"
+            return None, f"the line ends in the middle of an event, after {end}; write the complete event"
         return None, f"not JSON at column {error.colno} ({error.msg}); write one event per line"
     except RecursionError:
         return None, "the line is nested too deeply; write one event per line"
@@ -181,12 +181,12 @@ def diagnose(line: bytes, rules: Rules, otherwise: str) -> tuple[str | None, str
 
 def _check(event: Any, rules: Rules) -> None:
     if not isinstance(event, dict):
-        raise Refused(None, f'{show(event)} is no event; write {{"task": ..., "x": ..., "y": ...}}')
+        raise Refused(None, f'{show(event)} is not an event; write {{"task": ..., "x": ..., "y": ...}}')
     for name in event:
         if name not in FIELDS:
             raise Refused(
                 name,
-                f"unknown field with value {show(event[name])}; an event has task, x, y and perhaps round",
+                f"unknown field with value {show(event[name])}; an event has task, x, y and optionally round",
             )
     for name in ("task", "x"):
         if name not in event:
@@ -196,9 +196,9 @@ def _check(event: Any, rules: Rules) -> None:
     y = event.get("y")
     if y is not None:
         _number("y", y, rules.write)
-    turn = event.get("round", 0)
-    if isinstance(turn, bool) or not isinstance(turn, int | str):
-        raise Refused("round", f"{show(turn)} is not a round; write a whole number or a string")
+    number = event.get("round", 0)
+    if isinstance(number, bool) or not isinstance(number, int | str):
+        raise Refused("round", f"{show(number)} is not a round; write an integer or a string")
 
 
 def _check_row(x: Any) -> None:
@@ -209,7 +209,7 @@ def _check_row(x: Any) -> None:
         for at, value in enumerate(x):
             _number(f"x[{at}]", value, "write a number, 0 for a feature that is absent")
     else:
-        raise Refused("x", f'{show(x)} is no row; write {{"name": value}} or a list of numbers')
+        raise Refused("x", f'{show(x)} is not a row; write {{"name": value}} or a list of numbers')
 
 
 def _number(where: str, value: Any, remedy: str) -> None:

@@ -1,9 +1,9 @@
-"""Public data sets by name: found on disk, checked in full, never fetched unasked.
+"""Public data sets by name: found on disk, verified completely, never fetched automatically.
 
     school = weft.streams.known("school")
     stream = weft.Stream(school.X, school.y, school.task)
 
-`weft data list` says which sets there are and which are here. Steps of preprocessing are in
+`weft data list` shows which sets there are and which are on this machine. Steps of preprocessing are in
 `weft.streams.preparation`.
 """
 
@@ -27,12 +27,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A data set as its file has it: raw features, events in the file's order.
+    """A data set as in its file: raw features, events in the file's order.
 
     X              rows: a dense float64 array or a SciPy CSR array of float64
-    y              labels as float64; of a set with topics a CSR array (rows, topics) of ones
-    task           task number of every row, 0 .. len(task_names) - 1; None for a set with topics, whose tasks they are
-    feature_names  None where the origin has none
+    y              labels as float64; for a set with topics a CSR array (rows, topics) of ones
+    task           task number of every row, 0 .. len(task_names) - 1; None for a set with topics, which are the tasks
+    feature_names  None if the origin has none
     extra          further arrays; those named in `by_row` have an entry per row
     origin, terms  where the data come from, and on what terms
     """
@@ -57,7 +57,7 @@ class Known:
 
 
 def known(name: str) -> Known:
-    """The data set of that name: from the folder `WEFT_DATA`, or from the user's cache, where `weft data get` puts it.
+    """The data set of that name: from the folder `WEFT_DATA`, or from the user's cache, where `weft data get` saves it.
 
     A file that is not the published one, byte for byte, is refused.
     """
@@ -68,14 +68,14 @@ def known(name: str) -> Known:
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != described.sha256:
         raise ValueError(
-            f"{path} is not the known set {name}: its SHA-256 sum is another one. "
+            f"{path} is not the known set {name}: its SHA-256 sum differs. "
             f"Remove the file, and fetch it again with: weft data get {name}"
         )
     return read(content, described, str(path))
 
 
 def describe(name: str) -> KnownSet:
-    """What is known about a set without its file; a wrong name is refused with what there is."""
+    """The description of a set, without its file; an unknown name is refused with the known ones."""
     if name not in SETS:
         close = get_close_matches(str(name), list(SETS), 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -84,7 +84,7 @@ def describe(name: str) -> KnownSet:
 
 
 def folders() -> list[Path]:
-    """Where sets are looked for, in this order."""
+    """The folders that are searched for sets, in this order."""
     chosen = os.environ.get("WEFT_DATA")
     return [*([Path(chosen)] if chosen else []), user_cache() / "data"]
 
@@ -99,21 +99,21 @@ def find(name: str) -> Path | None:
 
 
 def missing(name: str) -> str:
-    """Where a set was looked for, and what to do."""
+    """The message for a missing set: where it was searched, and what to do."""
     looked = " and in ".join(str(folder) for folder in folders())
     unset = "" if os.environ.get("WEFT_DATA") else " (WEFT_DATA is not set)"
     return (
-        f"the data set {name} is not here: there is no {name}.npz in {looked}{unset}. "
+        f"the data set {name} was not found: there is no {name}.npz in {looked}{unset}. "
         f"Set WEFT_DATA to the folder that holds it, or fetch it with: weft data get {name} --from ADDRESS"
     )
 
 
-# --- from bytes to arrays, trusting nothing ---
+# --- from bytes to arrays, with everything checked ---
 
 
 def read(content: bytes, described: KnownSet, place: str) -> Known:
     """The set in the bytes of an .npz file, checked against its description; `place` names it in errors."""
-    parts = _Parts(_arrays(content, place), place)
+    parts = _Arrays(_arrays(content, place), place)
     n, d = described.rows, described.features
     X = _csr(parts, "data", "indices", "indptr", (n, d)) if described.sparse else parts.floats("X", (n, d))
     if described.sparse:
@@ -121,7 +121,7 @@ def read(content: bytes, described: KnownSet, place: str) -> Known:
     topics = described.label == "topics"
     y = _topics(parts, n, described.tasks) if topics else _labels(parts, described)
     names = parts.texts("label_names" if topics else "task_names", described.tasks)
-    task = None if topics else parts.whole("task", n, described.tasks)
+    task = None if topics else parts.integers("task", n, described.tasks)
     extra = {name: parts.extra(name, n if name in described.by_row else None)
              for name in (*described.by_row, *described.more)}  # fmt: skip
     return Known(
@@ -138,38 +138,38 @@ def _arrays(content: bytes, place: str) -> dict[str, Array]:
         raise ValueError(f"{place} is not a file of plain arrays (.npz): {error}") from None
 
 
-def _labels(parts: "_Parts", described: KnownSet) -> Array:
+def _labels(parts: "_Arrays", described: KnownSet) -> Array:
     y = parts.floats("y", (described.rows,))
     if described.label == "binary":
         parts.require(bool(np.all(np.abs(y) == 1.0)), "y must hold -1 and +1 only")
     elif described.label == "class":
-        whole = (y == np.floor(y)) & (y >= 0) & (y < described.tasks)
-        parts.require(bool(np.all(whole)), f"y must hold classes 0 to {described.tasks - 1}")
+        valid = (y == np.floor(y)) & (y >= 0) & (y < described.tasks)
+        parts.require(bool(np.all(valid)), f"y must hold classes 0 to {described.tasks - 1}")
     return y
 
 
-def _topics(parts: "_Parts", n: int, labels: int) -> Any:
+def _topics(parts: "_Arrays", n: int, labels: int) -> Any:
     parts.arrays["label_data"] = np.ones(len(parts.take("label_indices")), np.int8)
     return _csr(parts, "label_data", "label_indices", "label_indptr", (n, labels))
 
 
-def _csr(parts: "_Parts", data: str, indices: str, indptr: str, shape: tuple[int, int]) -> Any:
-    from scipy import sparse  # not for those who only read files
+def _csr(parts: "_Arrays", data: str, indices: str, indptr: str, shape: tuple[int, int]) -> Any:
+    from scipy import sparse  # imported only when a set is read
 
     begins = parts.take(indptr, "iu")
     parts.require(begins.shape == (shape[0] + 1,), f"{indptr} must have {shape[0] + 1} entries")
     size = len(parts.take(indices))
-    rising = begins[0] == 0 and begins[-1] == size and bool(np.all(np.diff(begins.astype(np.int64)) >= 0))
-    parts.require(bool(rising), f"{indptr} must rise from 0 to the number of {indices}")
-    columns = parts.whole(indices, size, shape[1])
+    increasing = begins[0] == 0 and begins[-1] == size and bool(np.all(np.diff(begins.astype(np.int64)) >= 0))
+    parts.require(bool(increasing), f"{indptr} must increase from 0 to the number of {indices}")
+    columns = parts.integers(indices, size, shape[1])
     matrix = sparse.csr_array((parts.floats(data, (size,)), columns, begins.astype(np.int64)), shape=shape)
     entries = matrix.nnz
     matrix.sum_duplicates()
-    parts.require(matrix.nnz == entries, f"{indices} must not name a column twice in one row")
+    parts.require(matrix.nnz == entries, f"{indices} must not contain a column twice in one row")
     return matrix
 
 
-def _feature_names(parts: "_Parts", d: int) -> list[str] | None:
+def _feature_names(parts: "_Arrays", d: int) -> list[str] | None:
     if "feature_names_utf8" in parts.arrays:
         packed = parts.take("feature_names_utf8", "u")
         try:
@@ -181,8 +181,8 @@ def _feature_names(parts: "_Parts", d: int) -> list[str] | None:
     return parts.texts("feature_names", d) if "feature_names" in parts.arrays else None
 
 
-class _Parts:
-    """The arrays of a file; every way to take one out checks it and names what is wrong."""
+class _Arrays:
+    """The arrays of a file; every method that returns one checks it and names what is wrong."""
 
     def __init__(self, arrays: dict[str, Array], place: str) -> None:
         self.arrays, self.place = arrays, place
@@ -205,7 +205,7 @@ class _Parts:
         self.require(bool(np.all(np.isfinite(values))), f"{name} holds a value that is not finite")
         return values
 
-    def whole(self, name: str, length: int, below: int) -> Array:
+    def integers(self, name: str, length: int, below: int) -> Array:
         array = self.take(name, "iu")
         self.require(array.shape == (length,), f"{name} has the shape {array.shape}, expected {(length,)}")
         inside = length == 0 or (int(array.min()) >= 0 and int(array.max()) < below)

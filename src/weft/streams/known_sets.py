@@ -1,7 +1,7 @@
-"""The public data sets that weft can find by name: what they hold, where they come from, on what terms, and their sums.
+"""The public data sets that weft can find by name: contents, origin, terms of use, and checksums.
 
-weft brings no data along. A set is one file, `NAME.npz`; the sum tells whether a file is the one that figures were
-published for.
+weft contains no data. A set is one file, `NAME.npz`; the checksum tells whether a file is the one for which figures
+were published.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ LabelKind = Literal["binary", "number", "class", "topics"]
 
 @dataclass(frozen=True)
 class KnownSet:
-    """One data set as its file holds it.
+    """One data set as in its file.
 
-    rows, features, tasks  its size; of a set with many labels per row (topics), `tasks` counts the labels
+    rows, features, tasks  its size; for a set with many labels per row (topics), `tasks` counts the labels
     label      binary: -1 or +1; number; class: 0, 1, ...; topics: any number of labels per row
     by_row     further arrays with an entry per row; `more`: further arrays with other lengths
     """
@@ -62,13 +62,13 @@ _ALL = (
         ("log10_ic50", "quantitative", "peptide"),
     ),
     KnownSet(
-        "movielens_cf", "which films 60 users like, described by other users' ratings", 12_000, 883, 60, "binary", True,
+        "movielens_cf", "which films 60 users like; features: others' ratings", 12_000, 883, 60, "binary", True,
         "made from MovieLens 100K (GroupLens)", "research use only, not to be passed on",
         2_438_496, "16ba22a3a408db4c1b8a587a49ce05e65b28cf38013d61574226357794655661",
         ("rating", "item", "timestamp"),
     ),
     KnownSet(
-        "mtl16", "product and film reviews of 16 domains: praise or blame", 31_780, 41_633, 16, "binary", True,
+        "mtl16", "product and film reviews of 16 domains: positive or negative", 31_780, 41_633, 16, "binary", True,
         "data/fdu-mtl at github.com/ccsasuke/man", _UNSTATED,
         4_736_128, "795a47202145ee25d72df7dfe0c879b465aea677ba6b0841348ec1f000bb3a36",
         ("split",),
@@ -95,7 +95,7 @@ _ALL = (
         510_582, "3c05e8f14cd63b8045d9b200ac4f886a400c706681d46b950ffff9fd670a582d",
     ),
     KnownSet(
-        "reuters21578", "newswire of 1987 in its order of time, with topics", 12_902, 19_825, 118, "topics", True,
+        "reuters21578", "newswire of 1987 in chronological order, with topics", 12_902, 19_825, 118, "topics", True,
         "github.com/wuodar/reuters_text_classification", _UNSTATED,
         1_816_381, "24ae03e8bc71c37508280e925f077377d2adb41eee47b25ab691dd63094d261d",
         ("split", "date", "newid"),
@@ -106,7 +106,7 @@ _ALL = (
         52_972, "aab534b9ddcd0c78c3c29a87c8fee21cd82a246a0e6858aa28329a265d48497d",
     ),
     KnownSet(
-        "sentiment4", "product reviews of 4 domains: praise or blame", 8_000, 473_856, 4, "binary", True,
+        "sentiment4", "product reviews of 4 domains: positive or negative", 8_000, 473_856, 4, "binary", True,
         "processed_acl at github.com/RyosukeOzaki/Logistic-Regression (Blitzer, Dredze and Pereira 2007)", _UNSTATED,
         5_577_169, "70baebbcf6474728e9ecb4dc69ae2b8b5e6745a9813ebdbf711ae0d9f200efe5",
         ("rating", "date"),

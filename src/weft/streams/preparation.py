@@ -1,6 +1,6 @@
 """Steps between a file and a stream, each with a name: scaling, labels, order.
 
-Every step takes a `Known` and gives a new one, so that an experiment spells its preprocessing out:
+Every step takes a `Known` and returns a new one, so that an experiment states its preprocessing explicitly:
 
     mail = unit_rows(log_counts(known("pkdd06a")))
     stream = as_stream(shuffled(mail, seed=3))
@@ -18,23 +18,23 @@ from weft.streams.known import Array, Known
 
 
 def log_counts(data: Known, base: float = math.e) -> Known:
-    """Every value x becomes log(1 + x): the tenth mention of a word says less than the first. Needs values >= 0."""
+    """Every value x becomes log(1 + x), which reduces the effect of large counts. Needs values >= 0."""
     values = data.X.data if _is_sparse(data.X) else data.X
     if values.size and values.min() < 0.0:
-        raise ValueError(f"log_counts: {data.name} holds negative values; it takes counts")
+        raise ValueError(f"log_counts: {data.name} holds negative values; the step takes counts")
     if not (math.isfinite(base) and base > 1.0):
         raise ValueError(f"base={base!r} must be a finite number > 1")
     return replace(data, X=_with_values(data.X, np.log1p(values) / math.log(base)))
 
 
 def square_roots(data: Known) -> Known:
-    """Every value x becomes sign(x) sqrt(|x|): what large counts say beyond small ones, without a unit."""
+    """Every value x becomes sign(x) sqrt(|x|): reduces the effect of large values, independent of the unit."""
     values = data.X.data if _is_sparse(data.X) else data.X
     return replace(data, X=_with_values(data.X, np.sign(values) * np.sqrt(np.abs(values))))
 
 
 def presence(data: Known) -> Known:
-    """Every value that is not zero becomes 1: a word occurs, or it does not."""
+    """Every non-zero value becomes 1: whether a word occurs."""
     values = data.X.data if _is_sparse(data.X) else data.X
     return replace(data, X=_with_values(data.X, (values != 0.0).astype(np.float64)))
 
@@ -49,18 +49,18 @@ def unit_rows(data: Known) -> Known:
 
 
 def largest_row_one(data: Known) -> Known:
-    """All rows are divided by the length of the longest, so that relative lengths stay. It looks at all rows."""
+    """All rows are divided by the length of the longest, so that relative lengths stay. Uses all rows."""
     longest = float(row_lengths(data.X).max())
     return replace(data, X=data.X / longest) if longest > 0.0 else data
 
 
 def standardised(data: Known, rows: Any = None) -> Known:
-    """Every column less its mean, over its standard deviation; a constant column stays as it is. Dense sets only.
+    """Every column minus its mean, divided by its standard deviation; constant columns stay unchanged. Dense sets only.
 
-    rows  take mean and deviation from these rows alone; the others are then unseen data
+    rows  compute mean and deviation from these rows only; the others are then unseen data
     """
     if _is_sparse(data.X):
-        raise ValueError(f"standardised: {data.name} is sparse, and would not stay so")
+        raise ValueError(f"standardised: {data.name} is sparse, and the result would be dense")
     seen = data.X if rows is None else data.X[rows]
     mean, deviation = seen.mean(axis=0), seen.std(axis=0)
     varies = deviation > 1e-12 * np.maximum(np.abs(mean), 1.0)
@@ -68,12 +68,12 @@ def standardised(data: Known, rows: Any = None) -> Known:
 
 
 def unit_interval(data: Known) -> Known:
-    """Columns with other values than 0 and 1 are moved and stretched to [0, 1]. Looks at all rows; dense sets only."""
+    """Columns with other values than 0 and 1 are shifted and scaled to [0, 1]. Uses all rows; dense sets only."""
     if _is_sparse(data.X):
-        raise ValueError(f"unit_interval: {data.name} is sparse, and would not stay so")
+        raise ValueError(f"unit_interval: {data.name} is sparse, and the result would be dense")
     low, high = data.X.min(axis=0), data.X.max(axis=0)
-    moves = (high > low) & np.any((data.X != 0.0) & (data.X != 1.0), axis=0)
-    return replace(data, X=(data.X - np.where(moves, low, 0.0)) / np.where(moves, high - low, 1.0))
+    scaled = (high > low) & np.any((data.X != 0.0) & (data.X != 1.0), axis=0)
+    return replace(data, X=(data.X - np.where(scaled, low, 0.0)) / np.where(scaled, high - low, 1.0))
 
 
 def with_constant(data: Known, value: float = 1.0) -> Known:
@@ -88,9 +88,9 @@ def with_constant(data: Known, value: float = 1.0) -> Known:
 
 
 def offset_columns(data: Known) -> Known:
-    """Columns of their own for every task, where tasks do not share a dictionary (`pu_spam`).
+    """Separate columns for every task, where tasks do not share a dictionary (`pu_spam`).
 
-    `extra["task_offset"]` says by how much the columns of each task move.
+    `extra["task_offset"]` is the shift of the columns of each task.
     """
     if "task_offset" not in data.extra or data.task is None or not _is_sparse(data.X):
         raise ValueError(f"offset_columns: {data.name} has no task_offset; its tasks share their columns")
@@ -110,7 +110,7 @@ def binarised(data: Known, percentile: float) -> Known:
 
 
 def rows_of(data: Known, rows: Any) -> Known:
-    """These rows in this order (numbers or a mask), with all that belongs to them; tasks keep their numbers."""
+    """These rows in this order (numbers or a mask), with their entries in `extra`; tasks keep their numbers."""
     extra = {name: array[rows] if name in data.by_row else array for name, array in data.extra.items()}
     task = None if data.task is None else data.task[rows]
     return replace(data, X=data.X[rows], y=data.y[rows], task=task, extra=extra)
@@ -129,7 +129,7 @@ def shuffled(data: Known, seed: int) -> Known:
 
 
 def sorted_by(data: Known, name: str) -> Known:
-    """Rows in the order of a further array (`sentiment4`: "date"); equal ones as they were."""
+    """Rows in the order of a further array (`sentiment4`: "date"); rows with equal values keep their order."""
     if name not in data.by_row:
         raise ValueError(f"sorted_by: {data.name} has no {name!r} per row; it has {', '.join(data.by_row) or 'none'}")
     return rows_of(data, np.argsort(data.extra[name], kind="stable"))

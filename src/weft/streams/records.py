@@ -1,4 +1,4 @@
-"""What a reader makes of some lines: columns of tasks, labels and rows, and the lines that it refuses."""
+"""The result of reading some lines: columns of tasks, labels and rows, and the lines that were refused."""
 
 import json
 import math
@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats
+from weft.labels import wrong_labels
 from weft.learner import Target
 from weft.names import Name
 from weft.storage.batch import LARGEST
 
 MISSING = math.nan
-"""A label that is not there."""
+"""A missing label."""
 
 
 class Fault(NamedTuple):
@@ -29,7 +30,7 @@ class Fault(NamedTuple):
 
 
 class InputError(ValueError):
-    """A source that cannot be read: which file, which line, which field, what stands there, what to write."""
+    """A source that cannot be read: file, line, field, the value found, and what to write instead."""
 
 
 class Refused(Exception):
@@ -46,8 +47,8 @@ class Rules:
     """What the labels of a file must be."""
 
     target: Target = "binary"
-    labels: bool = True  # False: a label may be missing, as when there is nothing to learn
-    label: str = "y"  # what the label's field is called
+    labels: bool = True  # False: a label may be missing, as when nothing is learned
+    label: str = "y"  # the name of the label's field
 
     @property
     def write(self) -> str:
@@ -75,7 +76,7 @@ class Block:
 
 
 def show(value: Any) -> str:
-    """A value as it stands in a message: JSON, not too long."""
+    """A value for a message: JSON, shortened."""
     text = value if isinstance(value, str) else None
     if text is None:
         try:
@@ -88,7 +89,7 @@ def show(value: Any) -> str:
 
 
 def name_of(text: str) -> Name:
-    """A name from plain text: a whole number if it is written as one ("7", not "007"), else the text."""
+    """A name from plain text: an integer if it is written as one ("7", not "007"), else the text."""
     digits = text[1:] if text[:1] == "-" else text
     if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0"):
         return int(text)
@@ -96,7 +97,7 @@ def name_of(text: str) -> Name:
 
 
 def check_values(block: Block) -> list[Fault]:
-    """Faults of rows with a value so large that its square is not finite."""
+    """Faults of rows with a value that is too large: its square must be finite."""
     X, largest = block.X, np.zeros(0)
     if isinstance(X, list):
         largest = np.array([max(map(abs, x.values()), default=0.0) for x in X])
@@ -114,18 +115,9 @@ def check_values(block: Block) -> list[Fault]:
 
 
 def check_labels(block: Block, rules: Rules) -> list[Fault]:
-    """Faults of labels that a learner of this kind does not take."""
-    if rules.target == "point":
-        return []
-    y, missing = block.labels, np.isnan(block.labels)
-    if rules.target == "binary":
-        bad = ~((y == 1.0) | (y == -1.0) | missing)
-        if block.rounds is not None:
-            bad &= y != 0.0  # in a round, 0 marks a task that is dormant
-    else:
-        bad = np.isinf(y)
-    if rules.labels and block.rounds is None:
-        bad |= missing
+    """Faults of labels that a learner with this target does not take."""
+    y = block.labels
+    bad = wrong_labels(y, rules.target, dormant=block.rounds is not None, missing=not rules.labels)
     return [Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules)) for i in np.flatnonzero(bad).tolist()]
 
 
@@ -135,17 +127,17 @@ def _label_reason(y: float, rules: Rules) -> str:
     if math.isinf(y):
         return f"{y} is not finite; {rules.write}"
     hint = " (map 0/1 labels by 2 * y - 1)" if y in (0.0,) else ""
-    return f"{y:.12g} is no label of a classifier; {rules.write}{hint}"
+    return f"{y:.12g} is not a label for a classifier; {rules.write}{hint}"
 
 
 class Rounds:
-    """Remembers the rounds of a file, and refuses one that comes back."""
+    """Remembers the rounds of a file, and refuses one that appears again after it has ended."""
 
     def __init__(self) -> None:
-        self.over: set[Any] = set()
+        self.ended: set[Any] = set()
 
     def check(self, block: Block) -> list[Fault]:
-        """Faults of rounds: one that was over already, or a task twice in one."""
+        """Faults of rounds: one that has ended already, or a task that appears twice in one."""
         if block.rounds is None:
             return []
         faults: list[Fault] = []
@@ -154,14 +146,14 @@ class Rounds:
         last: Any = None
         for line, task, number in zip(block.lines, block.tasks, block.rounds, strict=True):
             if number != last:
-                if number in here or number in self.over:
-                    reason = f"round {show(number)} was over already; put the rows of one round next to each other"
+                if number in here or number in self.ended:
+                    reason = f"round {show(number)} has ended already; put the rows of one round next to each other"
                     faults.append(Fault(line, "round", reason))
                     continue
                 here.add(number)
                 last, seen = number, set()
             if task in seen:
-                reason = f"{show(task)} stands twice in round {show(number)}; give its events rounds of their own"
+                reason = f"{show(task)} appears twice in round {show(number)}; give its events rounds of their own"
                 faults.append(Fault(line, "task", reason))
             seen.add(task)
         return faults

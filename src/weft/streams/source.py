@@ -16,14 +16,14 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Position(NamedTuple):
-    """How far a source was used: so many lines, whose bytes have this digest."""
+    """How far a source was used: the number of lines, and a digest of their bytes."""
 
     lines: int
     digest: str
 
 
 class Source:
-    """Lines of bytes. Lines are read ahead with `read` and count as used when `use` is told so."""
+    """Lines of bytes. Lines are read ahead with `read` and count as used after `use`."""
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
         self.path = os.fspath(source)
@@ -59,11 +59,11 @@ class Source:
             self._raw.close()
 
     def read(self, count: int) -> list[bytes]:
-        """Up to `count` lines more."""
+        """Up to `count` further lines."""
         try:
             lines = list(islice(self._lines, count))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"{self.name}: the gzip file is damaged or cut off ({error}); write it again") from None
+            raise InputError(f"{self.name}: the gzip file is damaged or truncated ({error}); write it again") from None
         return lines
 
     def use(self, lines: list[bytes]) -> None:
@@ -78,7 +78,7 @@ class Source:
 
     @property
     def share(self) -> float | None:
-        """The part of the file that was read, between 0 and 1; None where nobody knows."""
+        """The fraction of the file that was read, between 0 and 1; None if the size is unknown."""
         if not self.size:
             return None
         return min(1.0, self._raw.tell() / self.size)

@@ -20,7 +20,7 @@ class Parser:
 
     @property
     def ready(self) -> bool:
-        """Every line says all."""
+        """Always true: every line is complete in itself."""
         return True
 
     def parse(self, first: int, lines: list[bytes]) -> Block:
@@ -76,16 +76,16 @@ def _split(text: str) -> tuple[str, str, str]:
     words = text.split()
     if len(words) < 2 or not words[1].startswith("qid:") or words[1] == "qid:":
         found = show(words[1]) if len(words) > 1 else "nothing"
-        raise Refused("qid", f"{found} stands where the task should; write label qid:TASK index:value ...")
+        raise Refused("qid", f"{found} instead of the task; write label qid:TASK index:value ...")
     for word in words[2:]:
         index, colon, value = word.partition(":")
         if not (index.isascii() and index.isdigit() and colon and value and ":" not in value):
-            raise Refused(index or None, f"{show(word)} is no feature; write index:value with a whole number as index")
+            raise Refused(index or None, f"{show(word)} is not a feature; write index:value with an integer as index")
     raise Refused("y", f"{show(words[0])} is not a number; write label qid:TASK index:value ...")
 
 
 def _rows(features: list[str]) -> Any:
-    """All features of a block as a CSR array; ValueError where one cannot be taken."""
+    """All features of a block as a CSR array; ValueError if one cannot be read."""
     words = " ".join(features).replace(":", " ").split()
     indices, values = np.array(words[::2], np.int64), np.array(words[1::2], np.float64)
     indptr = np.concatenate([[0], np.cumsum([text.count(":") for text in features])]).astype(np.int64)
@@ -94,7 +94,7 @@ def _rows(features: list[str]) -> Any:
     row = np.repeat(np.arange(len(features)), np.diff(indptr))
     order = np.lexsort((indices, row))
     if np.any((np.diff(indices[order]) == 0) & (np.diff(row[order]) == 0)):
-        raise ValueError("a feature stands twice")
+        raise ValueError("a feature appears twice")
     width = int(indices.max()) + 1 if len(indices) else 0
     from scipy import sparse
 
@@ -109,7 +109,7 @@ def _check_features(text: str) -> None:
             raise Refused(index, f"the index of {show(word)} is too large; write indices below {_LARGEST}")
         _number(index, value, "write a number, or leave the feature out")
         if int(index) in seen:
-            raise Refused(index, f"the feature stands twice, again with {show(value)}; add the values up or keep one")
+            raise Refused(index, f"the feature appears twice, again with {show(value)}; add the values up or keep one")
         seen.add(int(index))
 
 

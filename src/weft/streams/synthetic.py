@@ -1,4 +1,4 @@
-"""Made-up streams whose truth is known: many small tasks, most of them related, some not."""
+"""Synthetic streams with known weights: many small tasks, most of them related, some not."""
 
 import numpy as np
 
@@ -19,12 +19,12 @@ def related_tasks(
 ) -> Stream:
     """Tasks in groups that share a weight vector, and loners that share nothing; labels -1 and +1.
 
-    tasks     number of tasks, loners among them; their names say which: "group-1/07", "loner/03"
-    events    number of rows; a few tasks get many of them, most get few, as users do
+    tasks     number of tasks, loners included; names show which: "group-1/07", "loner/03"
+    events    number of rows; a few tasks get many of them, most get few, as is common for users
     groups    number of groups; a task's own vector deviates from its group's by `spread` (relative length)
     loners    tasks outside the groups: every second one opposes a group's vector, the others have their own
     noise     share of labels that are flipped
-    round_size  most events that arrive together; a round is shorter where a task would stand in it twice
+    round_size  most events that arrive together; a round is shorter where a task would appear in it twice
 
     >>> stream = related_tasks(tasks=4, events=100, groups=1, loners=1)
     >>> sorted(stream.task_names), len(stream)
@@ -42,7 +42,7 @@ def related_tasks(
         names.append(f"loner/{n + 1:02d}")
         truth[t] = -centres[n // 2 % groups] if n % 2 else _directions(rng, 1, features)[0]
 
-    # Sizes fall like 1 / sqrt(rank), in an order that has nothing to do with groups; every task appears.
+    # Sizes decrease as 1 / sqrt(rank), in an order that is independent of groups; every task appears.
     share = 1.0 / np.sqrt(np.arange(1, tasks + 1))
     order = rng.permutation(tasks)
     task = np.concatenate([np.arange(tasks), rng.choice(order, events - tasks, p=share / share.sum())])

@@ -1,7 +1,7 @@
-"""Steps for counts of words: which columns are kept, and how much a rare one counts. Both look at all rows.
+"""Steps for word counts: which columns are kept, and the weight of rare ones. Both use all rows.
 
-Neither looks at a label. They stand by themselves, so that what is prepared with `weft.streams.preparation` alone does
-not hang on them.
+Neither uses labels. They are in a module of their own, so that the cached results of experiments that use only
+`weft.streams.preparation` do not depend on them.
 """
 
 from dataclasses import replace
@@ -15,12 +15,12 @@ from weft.streams.preparation import tasks_of
 
 
 def frequent_columns(data: Known, count: int, per_task: bool = False) -> Known:
-    """The `count` columns that occur in most rows, in the order of the file; of equals, those that stand first.
+    """The `count` columns that occur in most rows, in the order of the file; among equals, the first ones.
 
     `per_task`: by the mean of the tasks' shares of rows, so that every task counts the same.
     """
     if not (isinstance(count, int) and count >= 1):
-        raise ValueError(f"count={count!r} must be a whole number >= 1")
+        raise ValueError(f"count={count!r} must be an integer >= 1")
     step = "frequent_columns"
     shares = [_occurrences(part, step) / max(len(part), 1) for part in (_parts(data) if per_task else [data])]
     kept = np.sort(np.argsort(-np.mean(shares, axis=0), kind="stable")[:count])
@@ -29,7 +29,7 @@ def frequent_columns(data: Known, count: int, per_task: bool = False) -> Known:
 
 
 def inverse_frequencies(data: Known, per_task: bool = False) -> Known:
-    """Every value is multiplied by log(n / rows that have the column), the idf: a word of all texts says nothing.
+    """Every value is multiplied by log(n / rows that have the column), the idf: a word in all texts gets weight 0.
 
     `per_task`: n and the rows are those of the value's own task.
     """

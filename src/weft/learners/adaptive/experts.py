@@ -1,45 +1,54 @@
-r"""One weight of an expert: AdaGrad steps and coin betting.
+r"""The experts' arithmetic: AdaGrad steps and coin betting, four coordinates at a time.
 
-AdaGrad (Duchi, Hazan and Singer 2011) divides a gradient h by the root of all squares so far, its own included. Betting
-(COCOB; Orabona and Tommasi 2017, Alg. 2) has no rate: a coordinate bets part of what it has won, b, on the sign of the
-next gradient. th is the sum of all -h, G that of |h|, L the largest |h|, and R what was won:
+**AdaGrad** (Duchi, Hazan and Singer 2011). With the gradient h of a coordinate and the sum of its squares H so far,
+this gradient included,
 
-    b = th / max(G + L, ALPHA L) (L + R) / L
+    w <- w - eta h / sqrt(H + EPS)
 
-The functions take four coordinates at a time (`lanes`), and return what a gradient makes of their numbers.
+**Coin betting** (COCOB; Orabona and Tommasi 2017, Alg. 2) has no rate: a coordinate bets a share of what it has won on
+the sign of the next gradient. THETA is the sum of all -h, G that of |h|, L the largest |h|, and REWARD what was won,
+the sum of -h b, never below 0. The weight is the bet
 
-**Forgetting.** Sums in which the past counts less and less are kept without touching what does not occur: instead of
-making the past lighter, every event is heavier than the one before, by a growing weight a. Squares and th, G and R are
-sums of a h^2, a h, a |h| ...; divided by the present a they are what they should be. Without forgetting a = 1.
+    b = THETA / max(G + L, ALPHA L) (L + REWARD) / L
+
+**Forgetting.** Sums in which the past counts less and less can be kept without touching coordinates that do not occur:
+instead of making the past lighter, every event is heavier than the one before, by a growing weight a. H, THETA, G and
+REWARD are sums of a h^2, -a h, a |h| and -a h b; divided by the present a they are discounted sums. Without forgetting
+a = 1.
 """
 
 from weft.compiled.jit import inlined_only
-from weft.compiled.lanes import Four, larger, roots, sizes, spread, zeros_as_ones
+from weft.compiled.lanes import Four, absolute, broadcast, maximum, sqrt, zeros_as_ones
 
 EPS = 1e-8
-"""Within AdaGrad's root."""
+"""Within AdaGrad's square root."""
 ALPHA = 5.0
-"""Caps the first bets."""
-TH, G, L, R = range(4)
-"""Columns of a betting coordinate."""
+"""Limits the first bets."""
 
 
 @inlined_only
-def descended(w: Four, squares: Four, h: Four, eps: Four, eta: Four) -> tuple[Four, Four]:
-    """w -= eta h / sqrt(squares + eps), and the squares with h^2; h and eps are times sqrt(a) and a."""
+def adagrad_step(w: Four, squares: Four, h: Four, eps: Four, eta: Four) -> tuple[Four, Four]:
+    """w and H after the gradients h; h is multiplied by sqrt(a) and eps by a."""
     squares = squares + h * h
-    return w - eta * h / roots(squares + eps), squares
+    return w - eta * h / sqrt(squares + eps), squares
 
 
 @inlined_only
-def bet(th: Four, g: Four, largest: Four, won: Four, a: Four) -> Four:
-    """The weights that coordinates bet; divided before it is multiplied, or a product could underflow."""
-    largest = zeros_as_ones(a * largest)  # where L is 0 so is th
-    return th / larger(g + largest, spread(ALPHA) * largest) * ((largest + won) / largest)
+def bet(theta: Four, g: Four, largest: Four, reward: Four, a: Four) -> Four:
+    """The bets b; divided before they are multiplied, because the product could underflow."""
+    largest = zeros_as_ones(a * largest)  # where L is 0, THETA is 0 as well
+    return theta / maximum(g + largest, broadcast(ALPHA) * largest) * ((largest + reward) / largest)
 
 
 @inlined_only
-def settled(th: Four, g: Four, largest: Four, won: Four, h: Four, b: Four, a: Four) -> tuple[Four, Four, Four, Four]:
-    """th, G, L and R after the bets b were lost or won by the gradients h."""
+def settle_bets(
+    theta: Four, g: Four, largest: Four, reward: Four, h: Four, b: Four, a: Four
+) -> tuple[Four, Four, Four, Four]:
+    """THETA, G, L and REWARD after the gradients h won or lost the bets b."""
     heavy = a * h
-    return th - heavy, g + sizes(heavy), larger(sizes(h), largest), larger(won - heavy * b, spread(0.0))
+    return (
+        theta - heavy,
+        g + absolute(heavy),
+        maximum(absolute(h), largest),
+        maximum(reward - heavy * b, broadcast(0.0)),
+    )

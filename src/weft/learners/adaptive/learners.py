@@ -1,12 +1,27 @@
 r"""Learners without parameters: own and shared parts that find their own scale, and a default that does no harm.
 
-**adaptive** keeps every task's model, own part + shared part, twice: moved by AdaGrad steps (Duchi, Hazan and Singer
-2011), and by coin betting, which has no rate (COCOB; Orabona and Tommasi 2017). Two weights that are learned themselves
-add the two scores. **auto** adds a model of the task alone and one of all rows to that *stack*. Above it, every task
-mixes {stack, own, pooled}, and is at any time within some nats of the best of them (`harmless`).
+**adaptive** keeps every task's model, own part + shared part, twice: as an expert that takes AdaGrad steps (Duchi,
+Hazan and Singer 2011), and as one that bets on coins, which has no rate (COCOB; Orabona and Tommasi 2017, Alg. 2). A
+*stack* adds the two scores by weights that are learned themselves. **auto** adds two experts to the stack, a model of
+the task alone (own) and one of all rows (pooled), and mixes {stack, own, pooled} for every task: the *do-no-harm
+layer*, whose loss is at any time close to that of the best of the three.
 
-Rows are brought to a scale of their own (`row_scaling`), and in regression labels as well
-(`target_frame`). Nothing is tuned by the user.
+The whole rule, for the scaled row z (`row_scaling`; its last entry is 1, the bias) of task k and the scaled label u
+(`label_scaling`; 0 or 1 with log-loss):
+
+    scores       e_gradient = sum_j (w_kj + w_0j) z_j      e_betting = sum_j (b_kj + b_0j) z_j
+                 e_own      = sum_j v_kj z_j               e_pooled  = sum_j v_0j z_j              (`scoring`)
+    stack        s = sum_m V_m c_m,   c_m = clip(e_m, 8)                                           (`stacking`)
+    prediction   p = sum_i w_i g_i over i in {stack, own, pooled};   g = sigma(s), sigma(c_own), sigma(c_pooled)
+                 (`adaptive`: p = sigma(s); with squared loss there is no sigma)                   (`do_no_harm`)
+
+    mixture      w_i <- (1 - a) w_i l_i / sum_i w_i l_i + a prior_i,   l_i the likelihood of u by g_i
+    stack        h_m = (sigma(s) - u) c_m,   H_m += h_m^2,   V_m -= 0.1 h_m / sqrt(H_m)
+    experts      h_j = (sigma(e_m) - u) z_j, of every expert m its own                             (`updating`)
+                 w_j, v_j: AdaGrad with rate eta;   b_j: coin betting                              (`experts`)
+
+w_k, b_k, v_k are the task's own parts, w_0, b_0, v_0 the shared ones. `second_order` adds a fifth expert to the stack.
+`events.score_event` and `events.learn_event` are these steps in code. Nothing is tuned by the user.
 
 >>> import weft
 >>> model = weft.Model("auto")
@@ -15,42 +30,45 @@ Rows are brought to a scale of their own (`row_scaling`), and in regression labe
 >>> round(score, 6), round(float(model.predict_proba([{"x": 0.5, "f": 4}], ["a"])[0]), 6)
 (0.306727, 0.769715)
 
-Reading. The constants were chosen on sixteen streams of several kinds (`docs/default.md`). An expert's score is clipped
-before it enters the stack, with squared loss as well: one outlier in a column that was tiny for long would otherwise
-end in infinities. An event without a label is scored and not counted.
+Interpretation. The constants were chosen on sixteen streams of several kinds (`docs/default.md`). An expert's score is
+clipped before it enters the stack, with squared loss as well: otherwise one outlier in a column that was tiny for long
+would lead to infinities. An event without a label is scored and not counted.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.learner import Borrowed, Kernels, Shares, Target
-from weft.learners.adaptive.events import learn, learn_one, look, predict, predict_one
-from weft.learners.adaptive.experts import ALPHA, TH, G, L, R
-from weft.learners.adaptive.harmless import COST, ETA, LOSS, PRIOR, mixture
-from weft.learners.adaptive.parts import BETTING, GRADIENT, OTHER
-from weft.learners.adaptive.state import EVENTS_OF_TASK, WEIGHT, Hyper, Parts, V, blank, plan
+from weft.learner import Borrowed, Hooks, Kernels, Shares, Target, Traits
+from weft.learners.adaptive.do_no_harm import PRIOR, mixture_weights
+from weft.learners.adaptive.events import learn, learn_one, predict, predict_one, scaled_row
+from weft.learners.adaptive.explaining import biases, own_parts, own_weights, shared_weights
+from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Task, blank, plan
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.maths.losses import CODES
 from weft.storage.batch import Batch
-from weft.storage.pairs import HASHED, find_row
 from weft.storage.state import Plan, live
 
 RATES = {"logistic": 0.4, "square": 0.2}
+"""eta of AdaGrad steps."""
+
+_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True)
+"""Not conservative: every expert learns from its own loss, also where the prediction has none."""
 
 
 @dataclass(frozen=True)
 class _Default:
-    """What both share."""
+    """What `adaptive` and `auto` have in common."""
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Duchi et al. 2011, Orabona and Tommasi 2017"
     auto: ClassVar[bool]
-    reads_unknown: ClassVar[bool] = True
+    traits: ClassVar[Traits]
+    hooks: ClassVar[Hooks] = Hooks()
 
     loss: str = parameter("logistic", "logistic classifies, square predicts a number", Choice(tuple(RATES)))
     own_prior: float = parameter(
@@ -92,83 +110,43 @@ class _Default:
     def kernels(self) -> Kernels:
         return Kernels(predict, learn, predict_one, learn_one)
 
-    def init(self, tasks: Sequence[Any] = ()) -> Parts:
+    def init(self, tasks: Sequence[Any] = ()) -> State:
         return blank(self.second_order)
 
     # --- what was learned ---
 
-    def _shared(self, state: Parts, features: Any) -> Floats:
-        """The stack's shared weights of some features."""
-        found = self._stacked(state, state.features[features])
-        if self.auto:
-            found += state.stack[V, 3] * state.pooled[features, 0]
-        if self.second_order:
-            seats = state.seat[features]
-            found += np.where(seats > 0, state.stack[V, 4] * state.seated[seats], 0.0)
+    def weights(self, state: State, tasks: int, features: int) -> Array:
+        """Of the stack, for scaled rows."""
+        found = np.tile(shared_weights(self.hyper, state, slice(0, features)), (tasks, 1))
+        arrays = live(state, self.plan, tasks, features)
+        found[arrays["pairs"][:, 0], arrays["pairs"][:, 1]] += own_weights(self.hyper, state, arrays["own"])
         return found
 
-    def _stacked(self, state: Parts, parts: Floats) -> Floats:
-        """Weights of the stack from rows of parts: V times gradient and betting."""
-        v = state.stack[V]
-        found: Floats = v[0] * parts[:, GRADIENT] + v[1] * bets(parts, state.totals[WEIGHT])
-        return found
-
-    def _own(self, state: Parts, parts: Floats) -> Floats:
-        """The same of own parts, with the own expert."""
-        found = self._stacked(state, parts)
-        return found + state.stack[V, 2] * parts[:, OTHER] if self.auto else found
-
-    def weights(self, state: Parts, tasks: int, features: int) -> Array:
-        """Of the stack, for rows on their own scale."""
-        shared = self._shared(state, slice(0, features))
-        found = np.tile(shared, (tasks, 1))
-        parts = live(state, self.plan, tasks, features)
-        found[parts["pairs"][:, 0], parts["pairs"][:, 1]] += self._own(state, parts["own"])
-        return found
-
-    def relations(self, state: Parts, tasks: int) -> Array:
+    def relations(self, state: State, tasks: int) -> Array:
         raise ValueError(
             f"{self.name} relates every task to a shared part, and no task to another; model.explain says how much "
             "of a score is shared, and model.borrowing() of auto how much each task relies on the others"
         )
 
-    def explain(self, state: Parts, slot: int, tasks: int, indices: Ints) -> Shares:
-        """Weights of the stack for some features, on the scale of the rows."""
-        shared = self._shared(state, indices)
-        own = self._own(state, self._pairs(state, slot, indices))
+    def explain(self, state: State, slot: int, tasks: int, indices: Ints) -> Shares:
+        """Weights of the stack for some features, for scaled rows."""
+        shared = shared_weights(self.hyper, state, indices)
+        own = own_weights(self.hyper, state, own_parts(state, slot, indices))
         return Shares(own, shared, np.zeros(0, np.int64), np.zeros((0, len(indices))))
 
-    def _pairs(self, state: Parts, slot: int, indices: Ints) -> Floats:
-        """Own parts of a task, zeros where a pair was never opened."""
-        found = np.zeros((len(indices), state.own.shape[1]))
-        layout = state.pairs.layout
-        slots = np.full(len(indices), -1, np.int64)
-        if layout[HASHED]:
-            find_row(state.pairs.keys, state.pairs.table, state.own, slot, indices, 0, len(indices), slots)
-        else:
-            slots = slot * layout[0] + indices
-        found[slots >= 0] = state.own[slots[slots >= 0]]
-        return found
-
-    def seen_row(self, state: Parts, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
+    def seen_row(self, state: State, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
         """One row as the learner sees it: features and scaled values, own and shared bias, the stack's score."""
-        features, values, s = look(self.hyper, state, batch)
-        slot = int(batch.task[0])
-        own = self._own(state, state.own_bias[slot : slot + 1])
-        shared = self._stacked(state, state.bias)
-        if self.auto:
-            shared += state.stack[V, 3] * state.bias[:, OTHER]
-        if self.second_order:
-            shared += state.stack[V, 4] * state.seated[0]
-        return features, values, float(own[0]), float(shared[0]), float(s)
+        features, values, s = scaled_row(self.hyper, state, batch)
+        own, shared = biases(self.hyper, state, int(batch.task[0]))
+        return features, values, own, shared, float(s)
 
 
 @dataclass(frozen=True)
 class Adaptive(_Default):
-    """Own and shared parts, moved by gradient steps and by betting: a strong linear learner without parameters."""
+    """Own and shared parts, learned by gradient steps and by betting: a strong linear learner without parameters."""
 
     name: ClassVar[str] = "adaptive"
-    trace: ClassVar[tuple[str, ...]] = ("loss", "gradient", "betting", "stack")
+    traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "gradient", "betting", "stack"))
     auto: ClassVar[bool] = False
 
 
@@ -177,32 +155,24 @@ class Auto(_Default):
     """The default: `adaptive`, own and pooled models stacked, and for every task a layer that does no harm."""
 
     name: ClassVar[str] = "auto"
-    trace: ClassVar[tuple[str, ...]] = ("loss", "stack", "own", "pooled")
+    traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "stack", "own", "pooled"))
     auto: ClassVar[bool] = True
 
-    def mixed(self, state: Parts, slot: int) -> dict[str, float]:
+    def mixed(self, state: State, slot: int) -> dict[str, float]:
         """The weights of a task's mixture."""
-        w = np.zeros(4)
-        mixture(state.tasks, slot, self.hyper.square, w)
-        return dict(zip(("stack", "own", "pooled"), w.tolist(), strict=False))
+        w = np.zeros(COMPONENTS)
+        mixture_weights(state.tasks, slot, self.hyper.square, w)
+        return dict(zip(("stack", "own", "pooled"), w.tolist(), strict=True))
 
-    def borrowing(self, state: Parts, tasks: int) -> list[Borrowed]:
-        """How much every task relies on the stack, on itself and on all, and what is certain about its losses."""
-        found, w = [], np.zeros(4)
+    def borrowing(self, state: State, tasks: int) -> list[Borrowed]:
+        """How much every task relies on the stack, on itself and on all, and its guaranteed margin (nats)."""
+        found, w, square = [], np.zeros(COMPONENTS), self.hyper.square
         for k in range(tasks):
             row = state.tasks[k]
-            mixture(state.tasks, k, self.hyper.square, w)
-            eta = (row[ETA] if row[EVENTS_OF_TASK] else 1.0) if self.hyper.square else 1.0
-            losses = row[LOSS : LOSS + 4].tolist()
-            bounds = [losses[i] + math.log(1.0 / PRIOR[i]) / eta + row[COST] for i in range(3)]
-            figures = [*w[:3].tolist(), *losses, min(bounds) - losses[3]]
-            found.append(Borrowed._make([int(row[EVENTS_OF_TASK]), *figures]))
+            mixture_weights(state.tasks, k, square, w)
+            eta = row[Task.ETA] if square and row[Task.EVENTS] else 1.0
+            losses = row[Task.LOSS :].tolist()
+            bounds = [losses[i] + math.log(1.0 / PRIOR[i]) / eta + row[Task.COST] for i in range(COMPONENTS)]
+            figures = [*w.tolist(), *losses, min(bounds) - losses[Component.MIXTURE]]
+            found.append(Borrowed._make([int(row[Task.EVENTS]), *figures]))
         return found
-
-
-def bets(parts: Floats, weight: float) -> Floats:
-    """`experts.bet` of many rows."""
-    th, g, largest, won = (parts[:, BETTING + at] for at in (TH, G, L, R))
-    largest = np.where(largest > 0.0, weight * largest, 1.0)
-    found: Floats = th / np.maximum(g + largest, ALPHA * largest) * ((largest + won) / largest)
-    return found

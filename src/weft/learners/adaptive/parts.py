@@ -1,9 +1,10 @@
-r"""Parts of four features or pairs at a time: read, scored, moved, and written back (see `experts`, `lanes`).
+r"""Rows of own and shared parts, four at a time: read, scored, updated and written back.
 
-A row of parts has eight numbers, a cache line: memory answers slowly, and is asked for few lines. Of a pair the last
-two are those of the own expert, which `auto` has; of a feature they are how often it occurred, and the sum of squares
-(see `row_scaling`), and the pooled expert of `auto` lies apart. The last rows of an event, which do not fill a vector,
-and the bias are copied to four rows of their own, the *rest*, and come back when they have moved.
+A row of parts has eight numbers (`Part`), a cache line: memory is the bottleneck, so an entry of an event needs few
+lines. Of a pair, the last two numbers are the own expert's, which only `auto` has; of a feature they are statistics
+(`Feature`), and the pooled expert of `auto` has an array of its own. *Starts* are flat positions at which rows begin.
+The last rows of an event, which do not fill a vector, and the bias are copied to four rows of scratch, the *tail*, and
+copied back when they are updated.
 """
 
 from typing import NamedTuple
@@ -11,51 +12,35 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import inlined, inlined_only
-from weft.compiled.lanes import WIDTH, Four, four_columns, put_columns, put_four, put_two_columns, two_columns
-from weft.learners.adaptive.experts import TH, G, R, bet, descended, settled
+from weft.compiled.jit import inlined_only
+from weft.compiled.lanes import (
+    WIDTH,
+    Four,
+    load_columns,
+    load_two_columns,
+    store_columns,
+    store_four,
+    store_two_columns,
+)
+from weft.learners.adaptive.experts import adagrad_step, bet, settle_bets
+from weft.learners.adaptive.state import PART_WIDTH, POOLED_WIDTH, Feature, Part
 
-BETTING, GRADIENT, OTHER = 0, 4, 6
-"""First columns of a part: th, G, L, R of the betting expert; w and its squares of the gradient one; w and its squares
-of the own expert (of a pair and an own bias) or of the pooled one (of the shared bias), which `auto` has."""
-
-PART_WIDTH, POOLED_WIDTH = 8, 2
-"""Columns in memory, of parts and of the pooled expert of features: w and its squares."""
+GRADIENT, OTHER, COUNT = Part.GRADIENT.value, Part.OTHER.value, Feature.COUNT.value
+"""The columns at which vectors begin, as plain integers."""
 
 HEAVY = 2.0**500
-"""When an event weighs as much, all sums are divided by it."""
+"""When the weight of an event exceeds this, all weighted sums are divided by it."""
 
 Starts = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
-"""Where four rows begin, counted flat."""
+"""Flat positions of four rows."""
 
 
-@inlined
-def copy_known(parts: Floats, known: int, at: Ints, names: Ints, count: int, copies: Floats) -> None:
-    """Copy the rows that begin at `at` (counted in numbers of parts), zeros for features that are not known yet."""
-    for n in range(count):
-        for c in range(parts.shape[1]):
-            copies[n, c] = parts[at[n] // PART_WIDTH, c] if names[n] < known else 0.0
-
-
-@inlined
-def copy_rows(parts: Floats, at: Ints, begin: int, end: int, rest: Floats) -> None:
-    """Copy some rows to `rest`."""
-    for n in range(end - begin):
-        for c in range(parts.shape[1]):
-            rest[n, c] = parts[at[begin + n] // PART_WIDTH, c]
-
-
-@inlined
-def copy_bias(bias: Floats, row: int, first: int, at: int, rest: Floats) -> None:
-    """The bias, from column `first` on, behind the last rows, and zeros behind it."""
-    for n in range(at, WIDTH):
-        for c in range(rest.shape[1]):
-            rest[n, c] = bias[row, first + c] if n == at else 0.0
+# --- where rows begin ---
 
 
 @inlined_only
-def starts_of(rows: Ints, n: int, width: int) -> Starts:
-    """Where four rows of so many columns begin, counted flat."""
+def starts_of_rows(rows: Ints, n: int, width: int) -> Starts:
+    """Of the rows `rows[n]` .. `rows[n + 3]`, which have `width` columns."""
     at, columns = np.uint64(n), np.uint64(width)
     return (
         np.uint64(rows[at]) * columns,
@@ -66,96 +51,129 @@ def starts_of(rows: Ints, n: int, width: int) -> Starts:
 
 
 @inlined_only
-def starts_at(at: Ints, n: int) -> Starts:
-    """Where four rows of parts begin, from a list of that."""
+def starts_at(starts: Ints, n: int) -> Starts:
+    """`starts[n]` .. `starts[n + 3]`."""
     first = np.uint64(n)
     return (
-        np.uint64(at[first]),
-        np.uint64(at[first + np.uint64(1)]),
-        np.uint64(at[first + np.uint64(2)]),
-        np.uint64(at[first + np.uint64(3)]),
+        np.uint64(starts[first]),
+        np.uint64(starts[first + np.uint64(1)]),
+        np.uint64(starts[first + np.uint64(2)]),
+        np.uint64(starts[first + np.uint64(3)]),
     )
 
 
 @inlined_only
-def pooled_starts(at: Ints, n: int) -> Starts:
-    """Where the pooled expert of four features begins, from a list of where their parts do."""
-    a, b, c, d = starts_at(at, n)
+def pooled_starts(starts: Ints, n: int) -> Starts:
+    """Of the pooled expert of four features, from a list of where their parts begin."""
+    a, b, c, d = starts_at(starts, n)
     narrower = np.uint64(PART_WIDTH // POOLED_WIDTH)
     return a // narrower, b // narrower, c // narrower, d // narrower
 
 
 @inlined_only
-def starts_in_rest(width: int) -> Starts:
-    """Where the rows of copies begin."""
+def tail_starts(width: int) -> Starts:
+    """Of the four rows of a tail."""
     columns = np.uint64(width)
     return np.uint64(0), columns, np.uint64(2) * columns, np.uint64(3) * columns
 
 
 @inlined_only
-def behind(starts: Starts, columns: int) -> Starts:
-    """Later columns of four rows."""
+def shifted(starts: Starts, columns: int) -> Starts:
+    """The same rows from a later column on."""
     more = np.uint64(columns)
     return starts[0] + more, starts[1] + more, starts[2] + more, starts[3] + more
 
 
+# --- copies ---
+
+
 @inlined_only
-def scored(
+def copy_known(parts: Floats, known: int, starts: Ints, features: Ints, count: int, copies: Floats) -> None:
+    """Copy the rows of an event, with zeros for features that are not known yet."""
+    for n in range(count):
+        for c in range(parts.shape[1]):
+            copies[n, c] = parts[starts[n] // PART_WIDTH, c] if features[n] < known else 0.0
+
+
+@inlined_only
+def copy_to_tail(parts: Floats, starts: Ints, begin: int, end: int, tail: Floats) -> None:
+    """Copy the last rows of an event, from its entry `begin` on."""
+    for n in range(end - begin):
+        for c in range(parts.shape[1]):
+            tail[n, c] = parts[starts[begin + n] // PART_WIDTH, c]
+
+
+@inlined_only
+def copy_bias(bias: Floats, row: int, first: int, at: int, tail: Floats) -> None:
+    """Copy the bias, from column `first` on, to row `at` of the tail, and fill the rows behind it with zeros."""
+    for n in range(at, WIDTH):
+        for c in range(tail.shape[1]):
+            tail[n, c] = bias[row, first + c] if n == at else 0.0
+
+
+@inlined_only
+def copy_from_tail(parts: Floats, columns: int, starts: Ints, begin: int, end: int, tail: Floats) -> None:
+    """Copy the first columns of an event's last rows back."""
+    for n in range(end - begin):
+        for c in range(columns):
+            parts[starts[begin + n] // PART_WIDTH, c] = tail[n, c]
+
+
+# --- scores ---
+
+
+@inlined_only
+def add_scores(
     parts: Floats, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
-    """Scores of the gradient and the betting expert, with four rows of parts added."""
-    th, g, largest, won = four_columns(parts, *starts)
-    b = bet(th, g, largest, won, a)
-    w, _ = two_columns(parts, *behind(starts, GRADIENT))
-    put_four(bets, np.uint64(n), b)
+    """Add four rows to the scores of the gradient and the betting expert, and keep their bets."""
+    theta, g, largest, reward = load_columns(parts, *starts)
+    b = bet(theta, g, largest, reward, a)
+    w, _ = load_two_columns(parts, *shifted(starts, GRADIENT))
+    store_four(bets, np.uint64(n), b)
     return sums[0] + w * z, sums[1] + b * z
 
 
 @inlined_only
-def other_scored(weights: Floats, starts: Starts, z: Four, total: Four) -> Four:
-    """Score of the own or the pooled expert, with four pairs or features added."""
-    return total + two_columns(weights, *starts)[0] * z
+def add_score(weights: Floats, starts: Starts, z: Four, total: Four) -> Four:
+    """Add four pairs or features to the score of the own or the pooled expert."""
+    return total + load_two_columns(weights, *starts)[0] * z
+
+
+# --- updates ---
 
 
 class Errors(NamedTuple):
-    """Errors of the experts, the rate, and what the sums of an event weigh, in all lanes."""
+    """The experts' errors, and the constants of their steps, in all lanes."""
 
-    by_steps: Four
-    by_bets: Four
-    other: Four
+    gradient: Four
+    betting: Four
+    other: Four  # of the own or the pooled expert
     eps: Four
     eta: Four
     a: Four
 
 
 @inlined_only
-def moved(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
+def update_parts(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
     """The gradient and the betting expert learn, in four rows of parts."""
-    weights_moved(parts, behind(starts, GRADIENT), z, errors.by_steps, errors)
-    th, g, largest, won = four_columns(parts, *starts)
-    put_columns(parts, *starts, settled(th, g, largest, won, errors.by_bets * z, b, errors.a))
+    update_weights(parts, shifted(starts, GRADIENT), z, errors.gradient, errors)
+    theta, g, largest, reward = load_columns(parts, *starts)
+    store_columns(parts, *starts, settle_bets(theta, g, largest, reward, errors.betting * z, b, errors.a))
 
 
 @inlined_only
-def weights_moved(weights: Floats, starts: Starts, z: Four, error: Four, errors: Errors) -> None:
-    """An expert that takes gradient steps learns, from four pairs or features."""
-    w, squares = two_columns(weights, *starts)
-    put_two_columns(weights, *starts, descended(w, squares, error * z, errors.eps, errors.eta))
+def update_weights(weights: Floats, starts: Starts, z: Four, error: Four, errors: Errors) -> None:
+    """An expert that takes gradient steps learns, in four rows."""
+    w, squares = load_two_columns(weights, *starts)
+    store_two_columns(weights, *starts, adagrad_step(w, squares, error * z, errors.eps, errors.eta))
 
 
-@inlined
-def paste_rows(parts: Floats, columns: int, at: Ints, begin: int, end: int, rest: Floats) -> None:
-    """The first columns of rows that were copied come back."""
-    for n in range(end - begin):
-        for c in range(columns):
-            parts[at[begin + n] // PART_WIDTH, c] = rest[n, c]
-
-
-@inlined
-def lighten(parts: Floats, others: bool) -> None:
-    """Divide all sums by HEAVY, those of an expert in the last columns included or not."""
+@inlined_only
+def divide_sums(parts: Floats, other: bool) -> None:
+    """Divide all weighted sums of parts by HEAVY; those of the last columns if they are an expert's."""
     for row in range(len(parts)):
-        for column in (GRADIENT + 1, BETTING + TH, BETTING + G, BETTING + R):
+        for column in (Part.GRADIENT_SQUARES, Part.THETA, Part.G, Part.REWARD):
             parts[row, column] /= HEAVY
-        if others:
-            parts[row, OTHER + 1] /= HEAVY
+        if other:
+            parts[row, Part.OTHER_SQUARES] /= HEAVY

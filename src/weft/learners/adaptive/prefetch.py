@@ -1,7 +1,7 @@
-"""Memory is asked for what the next example needs while the present one is worked on: it answers slowly.
+"""Prefetching: loads what the next example needs into the cache while the present one is worked on.
 
-It takes few questions at a time, so that every turn over four entries asks a little. Asking for something behind the
-end of an array does nothing.
+A processor has few loads under way at a time, so that every step over four entries of the present row prefetches a few
+entries of the next one. Nothing here changes a result: prefetching behind the end of an array does nothing.
 """
 
 from typing import NamedTuple
@@ -10,14 +10,14 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.instructions import prefetch
-from weft.compiled.jit import helper_no_alloc, inlined
-from weft.learners.adaptive.parts import PART_WIDTH
+from weft.compiled.jit import helper_no_alloc, inlined_only
+from weft.learners.adaptive.state import PART_WIDTH, State
 from weft.storage.batch import Batch
 from weft.storage.pairs import BASE, FAR, HASHED, SIZE, TASK_STRIDE, Pairs, first_place, first_slot, number_of, place
 
 
-class Coming(NamedTuple):
-    """The row of the next example, from `begin` to `end`, and its task; empty where all is in the cache."""
+class NextRow(NamedTuple):
+    """The row of the next example, from `begin` to `end`, and its task; empty if all is in the cache anyway."""
 
     indices: Ints
     begin: int
@@ -25,54 +25,72 @@ class Coming(NamedTuple):
     task: int
 
 
-@inlined
-def next_row(own: Floats, features: Floats, batch: Batch, i: int) -> Coming:
-    """The row after that of example i."""
-    if i + 1 < len(batch.task) and own.size + features.size > FAR:
+class Target(NamedTuple):
+    """What is prefetched: rows of `width` numbers, those of the entries counted from row `first` on."""
+
+    rows: Floats
+    width: int
+    first: int
+
+
+@inlined_only
+def next_row(state: State, batch: Batch, i: int) -> NextRow:
+    """The row of the example after i."""
+    if i + 1 < len(batch.task) and state.own.size + state.features.size > FAR:
         row = batch.row[i + 1]
-        return Coming(batch.indices, batch.indptr[row], batch.indptr[row + 1], batch.task[i + 1])
-    return Coming(batch.indices, 0, 0, 0)
+        return NextRow(batch.indices, batch.indptr[row], batch.indptr[row + 1], batch.task[i + 1])
+    return NextRow(batch.indices, 0, 0, 0)
 
 
-@inlined
-def ask(rows: Floats, width: int, first: int, indices: Ints, begin: int, count: int) -> None:
-    """Ask for rows of so many columns, counted from `first`."""
+@inlined_only
+def next_table_row(state: State, batch: Batch, i: int) -> NextRow:
+    """The same if pairs are in a table; hashed ones are prefetched together, by `prefetch_pairs`."""
+    upcoming = next_row(state, batch, i)
+    return NextRow(upcoming.indices, 0, 0, 0) if state.pairs.layout[HASHED] else upcoming
+
+
+@inlined_only
+def prefetch_entries(target: Target, upcoming: NextRow, begin: int, count: int) -> None:
+    """Prefetch the rows of so many entries, from entry `begin` of the next row on."""
     for n in range(count):
-        index = indices[np.uint64(begin) + np.uint64(n)]
-        prefetch(rows, (np.uint64(first) + np.uint64(index)) * np.uint64(width))
+        index = upcoming.indices[np.uint64(upcoming.begin + begin) + np.uint64(n)]
+        prefetch(target.rows, (np.uint64(target.first) + np.uint64(index)) * np.uint64(target.width))
 
 
-@inlined
-def ask_some(rows: Floats, width: int, first: int, coming: Coming, at: int, count: int) -> None:
-    """Ask for some entries of the next row, if it is as long."""
-    if coming.begin + at + count <= coming.end:
-        ask(rows, width, first, coming.indices, coming.begin + at, count)
+@inlined_only
+def prefetch_some(target: Target, upcoming: NextRow, begin: int, count: int) -> None:
+    """The same, if the next row is as long."""
+    if upcoming.begin + begin + count <= upcoming.end:
+        prefetch_entries(target, upcoming, begin, count)
 
 
-@inlined
-def ask_last(rows: Floats, width: int, first: int, coming: Coming, whole: int, turn: int) -> None:
-    """Ask for those entries of the next row that turns over `whole` entries, so many each, have left."""
-    done = min(whole, (coming.end - coming.begin) // turn * turn)
-    ask(rows, width, first, coming.indices, coming.begin + done, coming.end - coming.begin - done)
-
-
-@helper_no_alloc
-def ask_keys(pairs: Pairs, coming: Coming) -> None:
-    """Ask for the keys of the hashed pairs of the next example."""
-    base, size = np.uint64(pairs.table[coming.task, BASE]), np.uint64(pairs.table[coming.task, SIZE])
-    for e in range(coming.begin, coming.end):
-        prefetch(pairs.keys, base + first_place(coming.indices[e], size))
+@inlined_only
+def prefetch_rest(target: Target, upcoming: NextRow, done: int, step: int) -> None:
+    """Prefetch what calls of `prefetch_some` for the entries before `done`, `step` at a time, have left."""
+    length = upcoming.end - upcoming.begin
+    begin = min(done, length // step * step)
+    prefetch_entries(target, upcoming, begin, length - begin)
 
 
 @helper_no_alloc
-def ask_own(pairs: Pairs, own: Floats, coming: Coming) -> None:
-    """Ask for the pairs of the next example; the keys of hashed ones were asked for before."""
-    if not pairs.layout[HASHED]:
-        first = coming.task * pairs.layout[TASK_STRIDE]
-        ask(own, PART_WIDTH, first, coming.indices, coming.begin, coming.end - coming.begin)
+def prefetch_keys(pairs: Pairs, upcoming: NextRow) -> None:
+    """Prefetch the keys of the next example's hashed pairs."""
+    _, keys, table = pairs
+    base, size = np.uint64(table[upcoming.task, BASE]), np.uint64(table[upcoming.task, SIZE])
+    for e in range(upcoming.begin, upcoming.end):
+        prefetch(keys, base + first_place(upcoming.indices[e], size))
+
+
+@helper_no_alloc
+def prefetch_pairs(pairs: Pairs, own: Floats, upcoming: NextRow) -> None:
+    """Prefetch the own parts of the next example; the keys of hashed pairs were prefetched before."""
+    layout, keys, table = pairs
+    if not layout[HASHED]:
+        target = Target(own, PART_WIDTH, upcoming.task * layout[TASK_STRIDE])
+        prefetch_entries(target, upcoming, 0, upcoming.end - upcoming.begin)
         return
-    base, size = np.uint64(pairs.table[coming.task, BASE]), np.uint64(pairs.table[coming.task, SIZE])
-    start = first_slot(pairs.table[coming.task, BASE])
-    for e in range(coming.begin, coming.end):
-        number = number_of(pairs.keys[place(pairs.keys, base, size, coming.indices[e])])
+    base, size = np.uint64(table[upcoming.task, BASE]), np.uint64(table[upcoming.task, SIZE])
+    start = first_slot(table[upcoming.task, BASE])
+    for e in range(upcoming.begin, upcoming.end):
+        number = number_of(keys[place(keys, base, size, upcoming.indices[e])])
         prefetch(own, max(start + number - 1, 0) * PART_WIDTH)

@@ -1,242 +1,199 @@
-r"""Rows on a scale of their own: no column's unit counts, and nothing is known but what was seen, the row included.
+r"""Rows on a scale of their own: units of columns do not matter. Only the rows so far count, this one included.
 
-A feature that occurs in most rows is *dense*: its zeros are values like others, and it is centred. All others are
-divided by the root mean square of their non-zero values, and the square root is taken, so that counts of words do not
-run away. Then the row gets unit length, but for its dense part, which weighs what it weighs on average:
+A feature that occurs in most rows is *dense* (`row_statistics`): its zeros are values like others, and it is centred.
+All others are divided by the root mean square of their non-zero values; the square root then keeps counts of words from
+dominating. Finally the row gets unit length, in which every dense feature counts with its mean square, 1:
 
     dense    z = clip((x - mean) / deviation, 5)              over all rows; left out if it does not vary
     others   z = sign(x) sqrt(min(|x| / rms, 25))             over the rows in which it occurs
     z / sqrt(q),   q = sum of z^2 over the others + number of dense features
-
-A feature joins the dense ones when it occurs in at least half of all rows, in sparse data in nine of ten, and leaves
-when that is no longer so. The densities of all features add up to the mean number of non-zeros, so that a row costs
-O(its non-zeros) although dense features count in every row.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import helper_no_alloc, inlined, inlined_only
+from weft.compiled.bundle import Bundle, opened
+from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import (
     WIDTH,
     Four,
-    added_up,
-    any_reaches,
-    four_at,
-    larger,
-    put_four,
-    put_two_columns,
-    roots,
-    signed,
-    smaller,
-    spread,
-    two_columns,
-    zeros_as_ones,
+    any_at_least,
+    broadcast,
+    copysign,
+    horizontal_sum,
+    load_four,
+    load_two_columns,
+    minimum,
+    sqrt,
+    store_four,
 )
-from weft.learners.adaptive.parts import PART_WIDTH, behind, starts_of
-from weft.storage.batch import Batch
-
-CNT, S2 = 6, 7
-"""Columns of a feature's row, behind its parts: number and sum of squares of its non-zero values. Their sum lies apart,
-and as only dense features need it, it is brought up to date when one asks for it: see `sum_rows`."""
-
-EVENTS, NONZEROS, KNOWN = range(3)
-"""Positions in the totals: rows, their non-zeros, and features that have occurred."""
+from weft.learners.adaptive.parts import COUNT, shifted, starts_of_rows
+from weft.learners.adaptive.row_statistics import Row, least_count, row_of, update_sums
+from weft.learners.adaptive.scratch import Context, Progress
+from weft.learners.adaptive.state import PART_WIDTH, Feature, State, Total
 
 ZMAX = 5.0
-"""The largest scaled value, before the row gets its length."""
+"""The largest scaled value, before the row gets unit length."""
 CONSTANT = 1e-12
-"""A feature whose variance is below this part of its mean square does not vary."""
-SPARSE = 0.1
-"""Rows with less than this part of all features are sparse data."""
-HALF, MOST = 0.5, 0.9
+"""A feature whose variance is below this share of its mean square does not vary."""
+
+NEEDS_SUMS = -1
+"""In place of a count: the row has dense features, and `State.sums` is not up to date."""
 
 
-@inlined
-def least_density(totals: Floats, nonzeros: int) -> float:
-    """From which density on a feature is dense."""
-    rows = totals[EVENTS] + 1.0
-    return HALF if totals[NONZEROS] + nonzeros >= SPARSE * rows * max(1.0, totals[KNOWN]) else MOST
+class Scaled(NamedTuple):
+    """Where a scaled row goes: features, their values z, and scratch for the squares of one vector."""
+
+    features: Ints
+    z: Floats
+    squares: Floats
 
 
-@inlined_only
-def scale_row(
-    totals: Floats,
-    features: Floats,
-    sums: Floats,
-    dense: Ints,
-    n_dense: int,
-    indices: Ints,
-    values: Floats,
-    begin: int,
-    end: int,
-    found: Ints,
-    z: Floats,
-    part: Floats,
-    summed: bool,
-) -> int:
-    """Fill `found` with features and z with their values: those of the row, then dense ones that it lacks.
+class Scaling(NamedTuple):
+    """What the scale of a row depends on."""
 
-    `dense` lists the dense features. Returns how many there are. Features that there is no room for yet, because
-    nothing was learned about them, are among them. Sums are taken in turns of four; `part` is scratch for one turn. If
-    a dense feature needs the sums, and they are not up to date (`summed`), returns -1.
+    rows: float  # so far, this one included
+    least: float  # in how many of them a feature must occur to be dense
+    summed: bool  # whether `State.sums` is up to date
+
+
+@helper_no_alloc
+def scale_row(context: Bundle[Context], i: int) -> int:
+    """Scale the row of example i into `features` and `z` of the scratch; returns how many features it has.
+
+    The row's own features come first, then dense features that it lacks. Features that are not known yet, and that the
+    state has no room for, are among them.
     """
-    rows, q, members, count = totals[EVENTS] + 1.0, spread(0.0), 0, 0
-    least = least_density(totals, end - begin) * rows
-    first = begin
-    while first + WIDTH <= end and indices[first + WIDTH - 1] < len(features):
-        seen, s2 = _seen_before(features, indices, first)
-        if any_reaches(seen, spread(least)):
-            break
-        q += _scaled(seen, s2, indices, values, first, found, z, count)
-        count += WIDTH
-        first += WIDTH
-    for e in range(first, end, WIDTH):
-        if e + WIDTH <= end and indices[e + WIDTH - 1] < len(features):
-            seen, s2 = _seen_before(features, indices, e)
-            if not any_reaches(seen, spread(least)):  # none is dense
-                q += _scaled(seen, s2, indices, values, e, found, z, count)
-                count += WIDTH
-                continue
-        for n in range(WIDTH):
-            part[n] = 0.0
-        for n in range(min(WIDTH, end - e)):
-            f, x = indices[e + n], values[e + n]
-            seen, s1, square = 1.0, x, x * x
-            if f < len(features):
-                seen, s1, square = features[f, CNT] + seen, sums[f] + s1, features[f, S2] + square
-            if seen >= least:
-                if not summed:
-                    return -1
-                members += 1
-                mean = s1 / rows
-                variance = square / rows - mean * mean
-                if variance > CONSTANT * square / rows:
-                    found[count], z[count] = f, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
-                    count += 1
-            else:
-                part[n] = min(math.sqrt(x * x / square * seen), ZMAX * ZMAX)
-                found[count], z[count] = f, math.copysign(math.sqrt(part[n]), x)
-                count += 1
-        q += four_at(part, np.uint64(0))
-    if n_dense > 0 and not summed:
-        return -1
-    for at in range(n_dense):
-        f = dense[at]
-        if features[f, CNT] < least or _is_in(indices, begin, end, f):
-            continue
-        members += 1
-        mean = sums[f] / rows
-        variance = features[f, S2] / rows - mean * mean
-        if variance > CONSTANT * features[f, S2] / rows:
-            found[count], z[count] = f, min(max(-mean / math.sqrt(variance), -ZMAX), ZMAX)
-            count += 1
-    length = added_up(q) + members
+    count = _scale_row(context, i)
+    if count == NEEDS_SUMS:
+        update_sums(context)
+        count = _scale_row(context, i)
+    return count
+
+
+@helper_no_alloc
+def _scale_row(context: Bundle[Context], i: int) -> int:
+    """The same, or NEEDS_SUMS."""
+    _, state, batch, scratch = opened(context)
+    row, progress = row_of(batch, i), scratch.progress
+    summed = progress[Progress.SUMMED] == progress[Progress.LEARNED]
+    scaling = Scaling(state.totals[Total.EVENTS] + 1.0, least_count(state.totals, row.end - row.begin), summed)
+    out = Scaled(scratch.features, scratch.z, scratch.own_bets)
+    first, squares = _scale_sparse_vectors(state.features, row, scaling, out)
+    squares, n_dense, count = _scale_others(state, row, scaling, out, first, squares)
+    if count == NEEDS_SUMS or (state.n_dense[0] > 0 and not summed):
+        return NEEDS_SUMS
+    missing, count = _scale_missing(state, row, scaling, out, count)
+    length = horizontal_sum(squares) + (n_dense + missing)
     if length > 0.0:
         factor = 1.0 / math.sqrt(length)
         for n in range(count):
-            z[n] *= factor
+            out.z[n] *= factor
     return count
 
 
 @inlined_only
-def _seen_before(features: Floats, indices: Ints, e: int) -> tuple[Four, Four]:
-    """How often four features occur with this row, and their sums of squares before it."""
-    seen, s2 = two_columns(features, *behind(starts_of(indices, e, PART_WIDTH), CNT))
-    return seen + spread(1.0), s2
+def _scale_sparse_vectors(features: Floats, row: Row, scaling: Scaling, out: Scaled) -> tuple[int, Four]:
+    """Scale vectors of known features up to the first that has a dense one; returns where that is, and the squares."""
+    first, squares = row.begin, broadcast(0.0)
+    while first + WIDTH <= row.end and row.indices[first + WIDTH - 1] < len(features):
+        seen, s2 = _statistics(features, row.indices, first)
+        if any_at_least(seen, broadcast(scaling.least)):
+            break
+        squares += _scale_four(seen, s2, row, first, out, first - row.begin)
+        first += WIDTH
+    return first, squares
 
 
 @inlined_only
-def _scaled(seen: Four, s2: Four, indices: Ints, values: Floats, e: int, found: Ints, z: Floats, count: int) -> Four:
-    """Scale four features that are not dense; returns their squares."""
+def _scale_others(
+    state: State, row: Row, scaling: Scaling, out: Scaled, first: int, squares: Four
+) -> tuple[Four, int, int]:
+    """Scale the entries of a row from `first` on; returns squares, dense features so far, and all features so far."""
+    features, count, n_dense = state.features, first - row.begin, 0
+    for e in range(first, row.end, WIDTH):
+        if e + WIDTH <= row.end and row.indices[e + WIDTH - 1] < len(features):
+            seen, s2 = _statistics(features, row.indices, e)
+            if not any_at_least(seen, broadcast(scaling.least)):
+                squares += _scale_four(seen, s2, row, e, out, count)
+                count += WIDTH
+                continue
+        for n in range(WIDTH):
+            out.squares[n] = 0.0
+        for n in range(min(WIDTH, row.end - e)):
+            f, x = row.indices[e + n], row.values[e + n]
+            times, s1, s2_of_f = 1.0, x, x * x
+            if f < len(features):
+                times, s1 = features[f, Feature.COUNT] + times, state.sums[f] + s1
+                s2_of_f = features[f, Feature.SQUARES] + s2_of_f
+            if times >= scaling.least:
+                if not scaling.summed:
+                    return squares, n_dense, NEEDS_SUMS
+                n_dense += 1
+                count = _put_dense(f, x, s1, s2_of_f, scaling.rows, out, count)
+            else:
+                out.squares[n] = min(math.sqrt(x * x / s2_of_f * times), ZMAX * ZMAX)
+                out.features[count], out.z[count] = f, math.copysign(math.sqrt(out.squares[n]), x)
+                count += 1
+        squares += load_four(out.squares, np.uint64(0))
+    return squares, n_dense, count
+
+
+@inlined_only
+def _scale_missing(state: State, row: Row, scaling: Scaling, out: Scaled, count: int) -> tuple[int, int]:
+    """Scale the zeros of dense features that a row lacks; returns how many there are, and all features so far."""
+    features, missing = state.features, 0
+    for d in range(state.n_dense[0]):
+        f = state.dense[d]
+        if features[f, Feature.COUNT] < scaling.least or _has(row, f):
+            continue
+        missing += 1
+        zero = -0.0  # -0 - mean is -mean, also of a mean that is 0
+        count = _put_dense(f, zero, state.sums[f], features[f, Feature.SQUARES], scaling.rows, out, count)
+    return missing, count
+
+
+@inlined_only
+def _put_dense(f: int, x: float, s1: float, s2: float, rows: float, out: Scaled, count: int) -> int:
+    """Scale a value of a dense feature, unless that does not vary; returns the number of features so far."""
+    mean = s1 / rows
+    variance = s2 / rows - mean * mean
+    if variance > CONSTANT * s2 / rows:
+        out.features[count], out.z[count] = f, min(max((x - mean) / math.sqrt(variance), -ZMAX), ZMAX)
+        count += 1
+    return count
+
+
+@inlined_only
+def _statistics(features: Floats, indices: Ints, e: int) -> tuple[Four, Four]:
+    """How often four features occurred, this row included, and their sums of squares before it."""
+    seen, s2 = load_two_columns(features, *shifted(starts_of_rows(indices, e, PART_WIDTH), COUNT))
+    return seen + broadcast(1.0), s2
+
+
+@inlined_only
+def _scale_four(seen: Four, s2: Four, row: Row, e: int, out: Scaled, count: int) -> Four:
+    """Scale four features that are not dense; returns the squares of z."""
     four, at = np.uint64(e), np.uint64(count)
-    x = four_at(values, four)
+    x = load_four(row.values, four)
     squares = x * x
-    sizes = smaller(roots(squares / (s2 + squares) * seen), spread(ZMAX * ZMAX))
-    put_four(z, at, signed(roots(sizes), x))
-    put_four(found, at, four_at(indices, four))
-    return sizes
+    found = minimum(sqrt(squares / (s2 + squares) * seen), broadcast(ZMAX * ZMAX))
+    store_four(out.z, at, copysign(sqrt(found), x))
+    store_four(out.features, at, load_four(row.indices, four))
+    return found
 
 
-@inlined
-def _is_in(indices: Ints, begin: int, end: int, j: int) -> bool:
-    """Whether a row, sorted by feature, has feature j."""
-    low, high = begin, end
+@inlined_only
+def _has(row: Row, j: int) -> bool:
+    """Whether a row, which is sorted by feature, has feature j."""
+    low, high = row.begin, row.end
     while low < high:
         middle = (low + high) // 2
-        if indices[middle] < j:
+        if row.indices[middle] < j:
             low = middle + 1
         else:
             high = middle
-    return low < end and indices[low] == j
-
-
-@helper_no_alloc
-def sum_rows(sums: Floats, batch: Batch, first: int, last: int) -> None:
-    """Add the rows of examples with labels to the sums of their features, in the order of the examples."""
-    label, row, indptr, indices, values = batch.label, batch.row, batch.indptr, batch.indices, batch.values
-    for i in range(first, last):
-        if not np.isnan(label[i]):
-            for e in range(np.uint64(indptr[row[i]]), np.uint64(indptr[row[i] + 1])):
-                sums[np.uint64(indices[e])] += values[e]
-
-
-@inlined_only
-def count_row(
-    totals: Floats,
-    features: Floats,
-    dense: Ints,
-    place: Ints,
-    n_dense: int,
-    indices: Ints,
-    values: Floats,
-    begin: int,
-    end: int,
-) -> int:
-    """Count a row that was scaled, but for its sums; returns the number of dense features.
-
-    `place` says where in the list of dense features each stands, from 1. The list is gone through from the front; the
-    last one takes the place of one that leaves, and is looked at next. Then those of the row join in the row's order.
-    """
-    least = least_density(totals, end - begin) * (totals[EVENTS] + 1.0)
-    totals[EVENTS] += 1.0
-    totals[NONZEROS] += end - begin
-    whole = begin + (end - begin) // WIDTH * WIDTH
-    firsts, most, one = spread(0.0), spread(0.0), spread(1.0)
-    for e in range(begin, whole, WIDTH):
-        starts, x = behind(starts_of(indices, e, PART_WIDTH), CNT), four_at(values, np.uint64(e))
-        seen, s2 = two_columns(features, *starts)
-        put_two_columns(features, *starts, (seen + one, s2 + x * x))
-        firsts += zeros_as_ones(seen) - seen
-        most = larger(seen, most)
-    first, any_dense = added_up(firsts), any_reaches(most + one, spread(least))
-    for e in range(whole, end):
-        j, x = np.uint64(indices[e]), values[e]
-        seen = features[j, CNT]
-        if seen == 0.0:
-            first += 1.0
-        any_dense = any_dense or seen + 1.0 >= least
-        features[j, CNT], features[j, S2] = seen + 1.0, features[j, S2] + x * x
-    totals[KNOWN] += first
-    d = 0
-    while d < n_dense:
-        j = dense[d]
-        if features[j, CNT] >= least:
-            d += 1
-            continue
-        n_dense -= 1
-        dense[d], place[j] = dense[n_dense], 0
-        if d < n_dense:
-            place[dense[d]] = d + 1
-        dense[n_dense] = 0
-    if not any_dense:
-        return n_dense
-    for e in range(np.uint64(begin), np.uint64(end)):
-        j = np.uint64(indices[e])
-        if features[j, CNT] >= least and place[j] == 0:
-            dense[n_dense] = indices[e]
-            n_dense += 1
-            place[j] = n_dense
-    return n_dense
+    return low < row.end and row.indices[low] == j

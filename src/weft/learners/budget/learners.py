@@ -38,7 +38,7 @@ from typing import ClassVar
 import numpy as np
 
 from weft.compiled.arrays import Array
-from weft.learner import Kernels
+from weft.learner import Hooks, Kernels
 from weft.learners.budget import mtbprj, mtbprj2
 from weft.learners.budget.active_set import LARGEST, PLACES, ROW, ActiveSet, Budget
 from weft.learners.budget.parameters import Budgeted, KernelLearner, Projectron
@@ -131,7 +131,11 @@ class Mtforg(Budgeted):
     def compiled_parameters(self) -> Budget:
         return super().compiled_parameters()._replace(R2=self.R**2)
 
-    def remark(self, state: ActiveSet) -> str | None:
+    @property
+    def hooks(self) -> Hooks:
+        return super().hooks._replace(warning=self.warning)
+
+    def warning(self, state: ActiveSet) -> str | None:
         """A sentence if a row was longer than R, "" if not yet."""
         largest = math.sqrt(float(state.scalars[LARGEST]))
         if largest <= self.R * (1 + 1e-12):

@@ -13,7 +13,7 @@ from weft.graphs import reading as graphs
 from weft.graphs.interaction import CliqueBlocks, General
 from weft.graphs.reading import Graph
 from weft.graphs.relation import no_relation, relation_of, solve_rows
-from weft.learner import Kept, Kernels, Target, Usage
+from weft.learner import Hooks, Kept, Kernels, Target, Traits, Usage
 from weft.learners.budget.active_set import (
     BEGIN,
     COEFFICIENT,
@@ -59,7 +59,6 @@ class KernelLearner:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cavallanti and Cesa-Bianchi 2012"
-    trace: ClassVar[tuple[str, ...]] = TRACE
     kernels: ClassVar[Kernels] = KERNELS
     rule: ClassVar[int] = PERCEPTRON
     pair_bytes: ClassVar[float] = 0.0
@@ -91,14 +90,20 @@ class KernelLearner:
     # --- the graph ---
 
     @property
-    def task_names(self) -> tuple[Name, ...]:
-        """The tasks of a graph that names them; no others can come."""
-        return self.graph.names
+    def traits(self) -> Traits:
+        """A^-1 contains the number of tasks, unless no task is tied to another."""
+        return Traits(
+            task_names=self.graph.names,
+            counts_tasks=self.graph.kind != "none",
+            mistake_driven=True,
+            keeps_rows=True,
+            trace=TRACE,
+        )
 
     @property
-    def counts_tasks(self) -> bool:
-        """A^-1 contains their number, unless no task is tied to another."""
-        return self.graph.kind != "none"
+    def hooks(self) -> Hooks:
+        """Rows of A^-1 are solved for when their task arrives."""
+        return Hooks(prepare=self.prepare) if isinstance(self.matrix, General) else Hooks()
 
     @cached_property
     def matrix(self) -> CliqueBlocks | General | None:
@@ -108,11 +113,6 @@ class KernelLearner:
     @property
     def ties(self) -> int:
         return KINDS[self.graph.kind]
-
-    @property
-    def prepares(self) -> bool:
-        """Are rows of A^-1 solved for when their task arrives?"""
-        return isinstance(self.matrix, General)
 
     def prepare(self, state: ActiveSet, needed: Ints) -> ActiveSet:
         """The state with the rows of A^-1 that these tasks, and those of the rows kept, read."""

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.collaborative import coml, cw_col
 from weft.learners.parameters import Bytes, Real, check, parameter
 from weft.learners.task_matrix import LIMIT, refuse_tables
@@ -41,12 +41,16 @@ class _Collaborative:
 
     name: ClassVar[str]
     tables: ClassVar[int]
-    similarities: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(similarities=True, keeps_integers=False)
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse)
 
     def refuse(self, tasks: int, features: int) -> None:
         """Too many tasks or features for whole tables."""

@@ -18,11 +18,11 @@ from weft.graphs.interaction import General
 from weft.graphs.reading import Graph
 from weft.graphs.relation import diagonal
 from weft.learner import Distances
+from weft.learners.descent import cliques_state
 from weft.learners.descent import graph as descent_graph
-from weft.learners.descent import parts as descent_parts
+from weft.learners.descent.cliques_state import Parts
 from weft.learners.descent.graph import Sums, with_rows
-from weft.learners.descent.parts import Parts
-from weft.learners.descent.strengths import Rule
+from weft.learners.descent.rule import Rule
 from weft.storage.state import Plan, live
 
 Mean = Callable[[Array], Array]
@@ -78,13 +78,13 @@ def of_tables(own: Array, shared: Array, mean_of: Mean) -> Distances:
     return _ratio(*_squares(own, shared, mean_of))
 
 
-def of_parts(rule: Rule, state: Parts, plan: Plan, tasks: int, features: int) -> Distances:
+def of_cliques(rule: Rule, state: Parts, plan: Plan, tasks: int, features: int) -> Distances:
     """On cliques, from the pairs.
 
     With n tasks in a clique, n - 1 times the mean of the others is rest - z_i, where rest = sum z + (n-1) m. That and
     x_i - xbar differ from a vector of the clique only where z_i has entries.
     """
-    found, s = live(state, plan, tasks, features), descent_parts.factor_of(rule, state)
+    found, s = live(state, plan, tasks, features), cliques_state.factor_of(rule, state)
     label = state.clusters.label if rule.clusters else np.zeros(tasks, np.int64)
     task, feature, z, m = found["pairs"][:, 0], found["pairs"][:, 1], s * found["own"], s * found["shared"]
     sizes = np.bincount(label, minlength=len(m))

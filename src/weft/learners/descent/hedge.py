@@ -10,16 +10,16 @@ cost of one.
 >>> model.learn_one({"x": 1.0}, 1.0, "ann"), round(model.learn_one({"x": 1.0}, 1.0, "bob"), 3)
 (0.0, 0.5)
 
-Reading. The paper leaves the experts and the rate open. mt-ogd experts have b = N (b = 0 at variance 1), stay in the
-ball of radius `D` task by task, and take steps by theory for `T` rounds, or adaptive ones without `T`; mt-eg experts
-have b = (1 - sigma^2)/sigma^2. eta_h = sqrt(8 ln K / T) / B with the range B = 2 D L of the losses (2 L on the
+Interpretation. The paper leaves the experts and the rate open. mt-ogd experts have b = N (b = 0 at variance 1), stay in
+the ball of radius `D` task by task, and take steps by theory for `T` rounds, or adaptive ones without `T`; mt-eg
+experts have b = (1 - sigma^2)/sigma^2. eta_h = sqrt(8 ln K / T) / B with the range B = 2 D L of the losses (2 L on the
 simplex), without `T` for T = t in round t, and without `L` for the largest gradient so far. Theorem 9 wants the
 variances k/N, k = 1..N.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,15 +27,15 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Ints
 from weft.graphs.interaction import clique
-from weft.learner import Distances, Kernels, Shares, Target
-from weft.learners.descent import dense as descent_dense
+from weft.learner import Distances, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.descent import distances as descent_distances
-from weft.learners.descent import hedge_entropy, hedge_gradient, mirror_table
+from weft.learners.descent import dual_table, hedge_entropy, hedge_gradient
 from weft.learners.descent import shares as descent_shares
-from weft.learners.descent.mirror import ENTROPY
-from weft.learners.descent.mirror_table import ANYTIME, HORIZON, MirrorRule, simplex_b
+from weft.learners.descent.mirror_map import ENTROPY
+from weft.learners.descent.mirror_rule import ANYTIME, HORIZON, MirrorRule, simplex_b
 from weft.learners.descent.parameters import LOSSES
-from weft.learners.descent.strengths import ADAPTIVE, BALL, THEORY, Rule
+from weft.learners.descent.positions import Count
+from weft.learners.descent.rule import ADAPTIVE, BALL, THEORY, Rule
 from weft.learners.descent.tuning import paper_b
 from weft.learners.parameters import Choice, Parsed, Real, check, number, parameter
 from weft.maths.losses import CLASSIFY, CODES
@@ -60,7 +60,6 @@ class _Hedge:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cesa-Bianchi et al. 2022"
-    counts_tasks: ClassVar[bool] = True
 
     variances: tuple[float, ...] = parameter(
         FIVE, "the task variances of the experts", Parsed("a list of different numbers from 0 to 1", _variances)
@@ -92,10 +91,11 @@ class _Hedge:
         return sigmas
 
     @property
-    def trace(self) -> tuple[str, ...]:
-        """Loss and eta_h, then the loss and the weight of every expert."""
+    def traits(self) -> Traits:
+        """The trace has the loss and eta_h, then the loss and the weight of every expert."""
         experts = range(len(self.variances))
-        return ("loss", "eta_h", *(f"loss {k}" for k in experts), *(f"weight {k}" for k in experts))
+        trace = ("loss", "eta_h", *(f"loss {k}" for k in experts), *(f"weight {k}" for k in experts))
+        return Traits(counts_tasks=True, conservative=False, trace=trace)
 
     @property
     def target(self) -> Target:
@@ -124,7 +124,13 @@ class HedgeMtOgd(_Hedge):
 
     name: ClassVar[str] = "hedge-mt-ogd"
 
+    hooks: ClassVar[Hooks] = Hooks()
+
     D: float = parameter(1.0, "bound on the length of every task's model", Real(above=0))
+
+    @property
+    def traits(self) -> Traits:
+        return replace(super().traits, iterates=True)
 
     @cached_property
     def hyper(self) -> hedge_gradient.HedgeRule:
@@ -172,7 +178,7 @@ class HedgeMtOgd(_Hedge):
             descent_shares.on_table(
                 self.hyper.rule._replace(sigma=float(sigma)),
                 state.X[k],
-                int(state.counts[k, descent_dense.TASKS]),
+                int(state.counts[k, Count.TASKS]),
                 graph=False,
                 slot=slot,
                 indices=indices,
@@ -194,7 +200,14 @@ class HedgeMtEg(_Hedge):
     """Hedge over mt-eg with several task variances."""
 
     name: ClassVar[str] = "hedge-mt-eg"
-    least_features: ClassVar[int] = 2
+
+    @property
+    def traits(self) -> Traits:
+        return replace(super().traits, least_features=2)
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(admit=self.admit)
 
     @cached_property
     def hyper(self) -> hedge_entropy.HedgeRule:
@@ -240,7 +253,7 @@ class HedgeMtEg(_Hedge):
         own, shared = np.zeros((tasks, features)), np.zeros((tasks, features))
         for k, weight in enumerate(self.mixture(state)):
             table = hedge_entropy.table_of(state, k)
-            parts = mirror_table.both_parts(self.hyper.rule, table, tasks, features)
+            parts = dual_table.both_parts(self.hyper.rule, table, tasks, features)
             own += weight * parts[0]
             shared += weight * parts[1]
         return own, shared
@@ -248,7 +261,7 @@ class HedgeMtEg(_Hedge):
     def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
         """Where the weights of a task come from, for some features: the experts', weighted as they are."""
         experts = [
-            descent_shares.on_mirror(
+            descent_shares.on_duals(
                 self.hyper.rule._replace(sigma=float(sigma)), hedge_entropy.table_of(state, k), slot, indices
             )
             for k, sigma in enumerate(self.sigmas)

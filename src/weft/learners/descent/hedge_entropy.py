@@ -1,4 +1,4 @@
-"""Hedge over multitask exponentiated gradients: K tables of dual vectors (`descent_mirror`)."""
+"""Hedge over multitask exponentiated gradients: K tables of dual vectors (`mirror_descent`)."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.compiled.jit import Handle, compiled, helper
-from weft.learners.descent import mirror_table
-from weft.learners.descent.dual import descend, newcomer, score_row
+from weft.compiled.jit import Handle, compiled, helper_no_alloc
+from weft.learners.descent import dual_table
+from weft.learners.descent.dual_growth import admit as admit_features
+from weft.learners.descent.dual_growth import welcome
+from weft.learners.descent.dual_table import Table, map_of
 from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
-from weft.learners.descent.mirror_table import STEEPEST, MirrorRule, Table, welcome
-from weft.learners.descent.mirror_table import admit as admit_features
+from weft.learners.descent.mirror_descent import descend, newcomer, score_row, work_for
+from weft.learners.descent.mirror_rule import MirrorRule
+from weft.learners.descent.positions import DualScalar, HedgeTrace
 from weft.maths.losses import loss_value
-from weft.maths.rounds import widest_round
 from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import Plan
 
@@ -42,20 +44,20 @@ class Experts(NamedTuple):
 
 
 def plan(K: int) -> Plan:
-    tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in mirror_table.PLAN.axes.items()}
-    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=mirror_table.PLAN.counts)
+    tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in dual_table.PLAN.axes.items()}
+    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=dual_table.PLAN.counts)
 
 
 def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
-    one, K = mirror_table.blank(tasks), len(sigmas)
-    tables: dict[str, Any] = {name: np.repeat(getattr(one, name)[None], K, axis=0) for name in mirror_table.PLAN.axes}
+    one, K = dual_table.blank(tasks), len(sigmas)
+    tables: dict[str, Any] = {name: np.repeat(getattr(one, name)[None], K, axis=0) for name in dual_table.PLAN.axes}
     return Experts(
         **tables, losses=np.zeros(K), rounds=np.zeros(1), sigmas=np.array(sigmas), root=one.root, order=one.order
     )
 
 
-@helper
+@helper_no_alloc
 def _rule_of(rule: MirrorRule, sigma: float) -> MirrorRule:
     """The rule of the expert that assumes this sigma."""
     return MirrorRule(
@@ -100,7 +102,7 @@ def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
     if math.isnan(L):
         L = 0.0
         for k in range(K):
-            L = max(L, state.scalars[k, STEEPEST])
+            L = max(L, state.scalars[k, DualScalar.STEEPEST])
     rate = hedge_rate(hyper.eta_h, K, rule.T, state.rounds[0] + 1.0, 2.0 * L)
     hedge_weights(rate, state.losses, weights)
     return rate
@@ -120,16 +122,15 @@ def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> N
     scores[:] = 0.0
     for k in range(len(weights)):
         rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
-        start = newcomer(rule, table, 1.0, batch)
+        mirror, start = map_of(rule, table), newcomer(rule, table, batch)
         for i in range(len(scores)):
-            scores[i] += weights[k] * score_row(rule, table, 1.0, batch, i, start)
+            scores[i] += weights[k] * score_row(rule, table, mirror, batch, i, start)
 
 
 @compiled
 def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    _, label, _, _, _, _, rounds = batch
-    K, widest = len(state.sigmas), widest_round(rounds)
-    issued, g, norms, weights = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(K)
+    label, rounds, losses, K, work = batch.label, batch.rounds, state.losses, len(state.sigmas), work_for(batch)
+    issued, weights = work.scores, np.empty(K)
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         awake = False
@@ -140,21 +141,21 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
         for k in range(K):
             rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
             welcome(rule, table, batch, lo, hi)
-            descend(rule, table, batch, lo, hi, issued, g, norms)
+            descend(rule, table, batch, lo, hi, work)
             for i in range(lo, hi):
                 scores[i] += weights[k] * issued[i - lo]
                 if trace.shape[0]:
-                    trace[i, 1], trace[i, 2 + K + k] = rate, weights[k]
+                    trace[i, HedgeTrace.ETA_H], trace[i, HedgeTrace.EXPERTS + K + k] = rate, weights[k]
                 if not math.isnan(label[i]):
                     loss = loss_value(rule.loss, issued[i - lo], label[i], rule.epsilon)
-                    state.losses[k] += loss
+                    losses[k] += loss
                     if trace.shape[0]:
-                        trace[i, 2 + k] = loss
+                        trace[i, HedgeTrace.EXPERTS + k] = loss
         if awake:
             state.rounds[0] += 1.0
         if trace.shape[0]:
             for i in range(lo, hi):
-                trace[i, 0] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)
+                trace[i, HedgeTrace.LOSS] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)
     return len(rounds) - 1
 
 

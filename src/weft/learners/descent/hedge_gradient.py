@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.compiled.jit import Handle, compiled, helper
-from weft.learners.descent.dense import TASKS, TUNED, descend, newcomer_dot, retune, row_dot
+from weft.compiled.jit import Handle, compiled, helper, helper_no_alloc
 from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
-from weft.learners.descent.strengths import Rule
+from weft.learners.descent.positions import Count, HedgeTrace, TableScalar
+from weft.learners.descent.rule import Rule
+from weft.learners.descent.table import Models, Work, descend, retune, score_row
 from weft.maths.losses import loss_value
 from weft.maths.rounds import widest_round
 from weft.storage.batch import Batch, set_single, status
@@ -27,8 +28,8 @@ class Experts(NamedTuple):
     """What K experts hold, the losses of each, labelled rounds, and the largest gradient so far."""
 
     X: Floats
-    counts: Ints
-    scalars: Floats
+    counts: Ints  # by `Count`, a row per expert
+    scalars: Floats  # by `TableScalar`, a row per expert
     losses: Floats
     rounds: Floats
     steepest: Floats
@@ -40,7 +41,7 @@ def plan(K: int) -> Plan:
         {
             "X": (K, "task", "feature"),
             "counts": (K, 2),
-            "scalars": (K, 7),
+            "scalars": (K, len(TableScalar)),
             "losses": (K,),
             "rounds": (1,),
             "steepest": (1,),
@@ -53,12 +54,14 @@ def blank(tasks: int, sigmas: Array) -> Experts:
     """`tasks` are declared, nothing is learned."""
     K = len(sigmas)
     counts = np.zeros((K, 2), np.int64)
-    counts[:, TASKS] = tasks
+    counts[:, Count.TASKS] = tasks
     none, one = np.zeros((K, 0, 0)), np.zeros(1)
-    return Experts(none, counts, np.zeros((K, 7)), np.zeros(K), one, one.copy(), np.ascontiguousarray(sigmas))
+    return Experts(
+        none, counts, np.zeros((K, len(TableScalar))), np.zeros(K), one, one.copy(), np.ascontiguousarray(sigmas)
+    )
 
 
-@helper
+@helper_no_alloc
 def _rule_of(rule: Rule, sigma: float) -> Rule:
     """The rule of the expert that assumes this sigma."""
     return Rule(
@@ -89,59 +92,60 @@ def mixture(hyper: HedgeRule, state: Experts, weights: Floats) -> float:
     return rate
 
 
+@helper
+def _models_of(state: Experts, k: int, none: Floats, order: Ints) -> Models:
+    """What expert k holds; there is no graph."""
+    return Models(state.X[k], state.counts[k], state.scalars[k], none, none, order)
+
+
 @compiled
 def predict(hyper: HedgeRule, state: Experts, batch: Batch, scores: Floats) -> None:
-    X, counts, _, _, _, _, sigmas = state
-    weights = np.empty(len(sigmas))
+    weights, none, order = np.empty(len(state.sigmas)), np.zeros((0, 0)), np.zeros(0, np.int64)
     mixture(hyper, state, weights)
-    for i in range(len(scores)):
-        j, scores[i] = batch.task[i], 0.0
-        for k in range(len(sigmas)):
-            N = counts[k, TASKS]
-            if j < N:
-                scores[i] += weights[k] * row_dot(X[k], j, batch, i)[0]
-            else:
-                start = newcomer_dot(_rule_of(hyper.rule, sigmas[k]), X[k], N, batch, i)
-                scores[i] += weights[k] * start
+    scores[:] = 0.0
+    for k in range(len(weights)):
+        rule, models = _rule_of(hyper.rule, state.sigmas[k]), _models_of(state, k, none, order)
+        for i in range(len(scores)):
+            scores[i] += weights[k] * score_row(rule, models, batch, i)
 
 
 @compiled
 def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    X, counts, scalars, losses, labelled, steepest, sigmas = state
-    task, label, _, _, _, _, rounds = batch
-    K, widest, none = len(sigmas), widest_round(rounds), np.zeros((0, 0))
+    losses, labelled, steepest, sigmas = state.losses, state.rounds, state.steepest, state.sigmas
+    task, label, rounds = batch.task, batch.label, batch.rounds
+    K, widest, none, order = len(sigmas), widest_round(rounds), np.zeros((0, 0)), np.zeros(0, np.int64)
     issued, g, squares, weights = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(K)
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        N, awake = counts[0, TASKS], False
+        N, awake = state.counts[0, Count.TASKS], False
         for i in range(lo, hi):
             N = max(N, task[i] + 1)
             scores[i] = 0.0
             awake = awake or not math.isnan(label[i])
         rate, largest = mixture(hyper, state, weights), steepest[0]
         for k in range(K):
-            rule = _rule_of(hyper.rule, sigmas[k])
-            if counts[k, TUNED] != N:
-                retune(rule, X[k], counts[k], scalars[k], none, N)
-            descend(rule, X[k], counts[k], scalars[k], none, none, batch, lo, hi, issued, g, squares)
+            rule, models = _rule_of(hyper.rule, sigmas[k]), _models_of(state, k, none, order)
+            if state.counts[k, Count.TUNED] != N:
+                retune(rule, models, N)
+            descend(rule, models, batch, lo, hi, Work(issued, g, squares))
             for i in range(lo, hi):
                 a = i - lo
                 scores[i] += weights[k] * issued[a]
                 if trace.shape[0]:
-                    trace[i, 1], trace[i, 2 + K + k] = rate, weights[k]
+                    trace[i, HedgeTrace.ETA_H], trace[i, HedgeTrace.EXPERTS + K + k] = rate, weights[k]
                 if math.isnan(label[i]):
                     continue
                 loss = loss_value(rule.loss, issued[a], label[i], rule.epsilon)
                 losses[k] += loss
                 largest = max(largest, abs(g[a]) * math.sqrt(squares[a]))
                 if trace.shape[0]:
-                    trace[i, 2 + k] = loss
+                    trace[i, HedgeTrace.EXPERTS + k] = loss
         steepest[0] = largest
         if awake:
             labelled[0] += 1.0
         if trace.shape[0]:
             for i in range(lo, hi):
-                trace[i, 0] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)
+                trace[i, HedgeTrace.LOSS] = loss_value(hyper.rule.loss, scores[i], label[i], hyper.rule.epsilon)
     return len(rounds) - 1
 
 

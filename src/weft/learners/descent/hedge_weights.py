@@ -6,12 +6,12 @@ Cesa-Bianchi, Laforgue, Paudice and Pontil (2022), Sec. 3.4: p_k ~ exp(-eta_h su
 import math
 
 from weft.compiled.arrays import Floats
-from weft.compiled.jit import helper
+from weft.compiled.jit import helper_no_alloc
 
 
-@helper
+@helper_no_alloc
 def hedge_rate(eta_h: float, K: int, T: float, t: float, B: float) -> float:
-    """eta_h as given, or sqrt(8 ln K / T) / B, with t in the place of an unknown T; 0 as long as B is."""
+    """eta_h as given, or sqrt(8 ln K / T) / B, with t instead of an unknown T; 0 as long as B is."""
     if not math.isnan(eta_h):
         return eta_h
     if B <= 0.0:
@@ -19,7 +19,7 @@ def hedge_rate(eta_h: float, K: int, T: float, t: float, B: float) -> float:
     return math.sqrt(8.0 * math.log(K) / (t if math.isnan(T) else T)) / B
 
 
-@helper
+@helper_no_alloc
 def hedge_weights(eta_h: float, losses: Floats, weights: Floats) -> None:
     """p_k, from the smallest loss up, so that nothing underflows but what is negligible."""
     least, total = losses[0], 0.0

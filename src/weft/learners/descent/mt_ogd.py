@@ -15,8 +15,8 @@ non-zeros, whatever the number of tasks. b = 0 makes the tasks independent, b = 
 >>> model.weights().tolist(), model.relations().tolist()
 ([[1.875], [1.625]], [[0.75, 0.25], [0.25, 0.75]])
 
-Reading. The rate is a number; or by theory (Prop. 2) if `D`, `L`, `sigma` and `T` are given; or adaptive (Prop. 6),
-eta_t = c / sqrt(sum of |g|^2 so far, this one included), which needs no horizon. Without any of them the rate is
+Interpretation. The rate is a number; or by theory (Prop. 2) if `D`, `L`, `sigma` and `T` are given; or adaptive (Prop.
+6), eta_t = c / sqrt(sum of |g|^2 so far, this one included), which needs no horizon. Without any of them the rate is
 adaptive with D = 1, sigma = 0.3, and nothing is projected. Prop. 2 sets b = N, which the paper's own words contradict
 at sigma = 0 (b = inf): that is `rule="paper"`; `rule="best"` minimises the bound over b. The Mahalanobis ball has the
 least radius that holds all comparators, rho^2 = N D^2 (1 + b sigma^2 (N-1)/N), slightly less than the paper's. Tasks
@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from weft.learners.descent.forms import EuclideanForm
+from weft.learners.descent.forms import Form, euclidean_form
 from weft.learners.descent.parameters import DEFAULT_D, DEFAULT_SIGMA, Descent
-from weft.learners.descent.strengths import (
+from weft.learners.descent.rule import (
     ADAPTIVE,
     BALL,
     CONSTANT,
@@ -81,7 +81,7 @@ class MtOgd(Descent):
     rule: str = parameter("paper", "how b follows from N and sigma", Choice(("paper", "best")))
 
     def _settle(self) -> None:
-        given = [letter for letter in ("D", "L", "sigma", "T") if getattr(self, letter) is not None]
+        given = [name for name in ("D", "L", "sigma", "T") if getattr(self, name) is not None]
         if self.eta is None and given:
             self.need(("D", "L", "sigma", "T"), "a rate by theory (or give eta)")
             if self.named is not None:
@@ -119,7 +119,7 @@ class MtOgd(Descent):
         return ADAPTIVE if self.eta == "adaptive" else CONSTANT
 
     @cached_property
-    def form(self) -> EuclideanForm:
+    def form(self) -> Form:
         plain = self.eta is None and self.D is None  # nothing given: adaptive steps with what is assumed
         D, sigma = (DEFAULT_D, DEFAULT_SIGMA) if plain else (self.D, self.sigma)
         eta, radius = self.eta if isinstance(self.eta, float) else None, self.radius
@@ -144,4 +144,4 @@ class MtOgd(Descent):
             clusters=self.graph_kind == "cliques",
             resync=RESYNC,
         )
-        return EuclideanForm(rule, self.named)
+        return euclidean_form(rule, self.named)

@@ -1,7 +1,7 @@
-"""What the learners of multitask mirror descent share: parameters, the interaction matrix, and the model's questions.
+"""What the learners of multitask mirror descent share: parameters, the interaction matrix, and what a model reads.
 
 Cesa-Bianchi, Laforgue, Paudice and Pontil (2022). A learner's interaction matrix A comes from `b` (a clique of all
-tasks, however many turn up) or from `graph`; how its models are kept is up to its form (`descent_forms`).
+tasks, however many turn up) or from `graph`; how its models are kept is up to its form (`forms`).
 """
 
 import math
@@ -16,12 +16,11 @@ from weft.compiled.arrays import Array, Ints
 from weft.graphs import reading as graphs
 from weft.graphs.interaction import clique, interaction
 from weft.graphs.reading import Graph
-from weft.learner import Distances, Kernels, Shares, Target
-from weft.learners.descent.forms import EuclideanForm, MirrorForm, Named
-from weft.learners.descent.mirror_table import simplex_b
-from weft.learners.descent.strengths import TRACE
-from weft.learners.descent.tuning import best_b, paper_b
-from weft.learners.parameters import Choice, Parsed, Real, check, parameter
+from weft.learner import Distances, Hooks, Kernels, Shares, Target, Traits
+from weft.learners.descent.forms import Form, Named
+from weft.learners.descent.mirror_rule import MirrorRule
+from weft.learners.descent.rule import BALL, MAHALANOBIS, NONE, TRACE, V_SIGMA, Rule
+from weft.learners.parameters import Choice, Parsed, Real, check, number, parameter
 from weft.maths.losses import CLASSIFY, CODES
 from weft.names import Name
 from weft.storage.state import Plan
@@ -29,6 +28,12 @@ from weft.storage.state import Plan
 LOSSES = ("logistic", "hinge", "square", "absolute", "epsilon-insensitive")
 DEFAULT_D, DEFAULT_SIGMA = 1.0, 0.3
 """What is assumed of the models when nothing is given."""
+
+SIGMA = "how much tasks differ, a standard deviation"
+LIPSCHITZ_PARAMETER = parameter(
+    None, "bound on the dual norm of every gradient; None: the largest so far", Real(above=0, optional=True)
+)
+HORIZON_PARAMETER = parameter(None, "number of rounds to come; None: unknown", Real(above=0, optional=True))
 
 
 def _parse_graph(value: Any) -> Graph | None:
@@ -41,8 +46,6 @@ class Descent:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cesa-Bianchi et al. 2022"
-    trace: ClassVar[tuple[str, ...]] = TRACE
-    counts_tasks: ClassVar[bool] = True
 
     b: float | None = parameter(
         None,
@@ -83,22 +86,17 @@ class Descent:
     def _settle(self) -> None:
         """Refuse what does not fit together."""
 
-    def need(self, letters: tuple[str, ...], what: str) -> None:
+    def need(self, names: tuple[str, ...], what: str) -> None:
         """Refuse if one of these parameters is not given."""
-        missing = [letter for letter in letters if getattr(self, letter) is None]
+        missing = [name for name in names if getattr(self, name) is None]
         if missing:
-            raise ValueError(f"{self.name}: {what} needs {', '.join(letters)}; missing: {', '.join(missing)}")
+            raise ValueError(f"{self.name}: {what} needs {', '.join(names)}; missing: {', '.join(missing)}")
 
     # --- the interaction matrix ---
 
     @property
     def graph_kind(self) -> str:
         return "complete" if self.graph is None else self.graph.kind
-
-    @property
-    def task_names(self) -> tuple[Name, ...]:
-        """The tasks of a graph that names them; no others can come."""
-        return () if self.graph is None else self.graph.names
 
     @cached_property
     def named(self) -> Named | None:
@@ -116,13 +114,7 @@ class Descent:
 
     def clique_b(self, N: int) -> float:
         """b of the clique of N tasks."""
-        if not math.isnan(self.given_b):
-            return self.given_b
-        if isinstance(self.form, MirrorForm) and self.form.hyper.simplex_b:
-            return float(simplex_b(self.form.hyper.sigma))
-        sigma = getattr(self, "sigma", None)
-        by_rule = best_b if getattr(self, "rule", "paper") == "best" else paper_b
-        return float(by_rule(N, 0.0 if sigma is None else sigma))
+        return self.form.clique_b(N)
 
     def largest_norm(self, D: float, sigma: float) -> float:
         """The most that |u|_A can be on the graph, for |u_i| <= D and Var(u) <= sigma^2 D^2.
@@ -136,10 +128,26 @@ class Descent:
             return D * math.sqrt(A.largest_eigenvalue * A.N)
         return D * math.sqrt(A.N + (A.largest_eigenvalue - 1.0) * (A.N - 1) * sigma * sigma)
 
-    # --- what the model asks ---
+    def mirror_rule(
+        self, kind: int, rate: int, *, simplex_b: bool = False, ball: bool = False, **numbers: float | None
+    ) -> MirrorRule:
+        """The rule of mirror descent with this map (`mirror_map`), and with those numbers that are given."""
+        return MirrorRule(
+            loss=CODES[self.loss],
+            epsilon=self.epsilon,
+            kind=kind,
+            rate=rate,
+            b=self.given_b,
+            simplex_b=simplex_b,
+            ball=ball,
+            graph=self.named is not None,
+            **{name: number(value) for name, value in numbers.items()},
+        )
+
+    # --- for the model ---
 
     @cached_property
-    def form(self) -> EuclideanForm | MirrorForm:
+    def form(self) -> Form:
         """How the models are kept."""
         raise NotImplementedError
 
@@ -156,12 +164,25 @@ class Descent:
         return self.form.kernels
 
     @property
-    def least_features(self) -> int:
-        return self.form.least_features
+    def traits(self) -> Traits:
+        rule, projection = self.form.hyper, NONE
+        if isinstance(rule, Rule):
+            projection = rule.projection
+        elif rule.ball:
+            projection = MAHALANOBIS
+        return Traits(
+            task_names=() if self.graph is None else self.graph.names,
+            counts_tasks=True,
+            least_features=self.form.least_features,
+            projects=projection == MAHALANOBIS,
+            iterates=projection in (BALL, V_SIGMA),
+            conservative=self.loss != "logistic",
+            trace=TRACE,
+        )
 
     @property
-    def prepares(self) -> bool:
-        return self.form.prepares
+    def hooks(self) -> Hooks:
+        return Hooks(admit=self.admit, prepare=self.prepare) if self.form.prepares else Hooks(admit=self.admit)
 
     @property
     def target(self) -> Target:
@@ -180,8 +201,7 @@ class Descent:
 
     def admit(self, state: Any, features: int) -> None:
         """Features 0 .. features-1 count from now on, whether or not they hold anything."""
-        if isinstance(self.form, MirrorForm):
-            self.form.admit(state, features)
+        self.form.admit(state, features)
 
     def parts(self, state: Any, tasks: int, features: int) -> tuple[Array, Array]:
         """What a task has for itself, and what it has from others, (tasks, features) each; models are their sums."""

@@ -11,7 +11,7 @@ Sec. 3 and 4). The sets are
 Every kernel returns its number of iterations; 0 means that X was inside already (up to a relative 1e-13) and was not
 touched. At b = inf all models are one: the projections then make the rows equal, at their mean clipped to D.
 
-Reading: the paper leaves open how to project. `ball_shift` says how the balls of a clique are done.
+Interpretation. The paper leaves open how to project. `ball_shift` says how the balls of a clique are done.
 
 >>> X = np.array([[3.0, 0.0], [0.0, 0.5]])
 >>> project_balls_clique(X, 2, 2, 0.0, 1.0), X.tolist()
@@ -23,8 +23,8 @@ import math
 import numpy as np
 
 from weft.compiled.arrays import Floats
-from weft.compiled.jit import compiled, helper
-from weft.learners.descent.ball_shift import common_shift
+from weft.compiled.jit import compiled, helper, helper_no_alloc
+from weft.learners.descent.ball_shift import Balls, Shift, common_shift, no_shift
 from weft.maths.vectors import Vector
 
 SLACK = 1e-13
@@ -78,9 +78,11 @@ def spread_fits(total: float, limit: float, n: int, d: int, mean: Vector) -> boo
     return math.sqrt(total) <= math.sqrt(limit) * (1.0 + SLACK) + 4e-16 * math.sqrt(n * squares)
 
 
-@helper
-def set_rows(X: Floats, n: int, d: int, s: float, u: Vector, D: float, r: Vector) -> None:
+@helper_no_alloc
+def set_rows(balls: Balls, shift: Shift) -> None:
     """x_i <- Proj_D(s x_i + u), r being the lengths before the projection."""
+    X, n, d, s, _, _, D = balls
+    u, r = shift.u, shift.r
     for i in range(n):
         factor = D / r[i] if r[i] > D else 1.0
         for j in range(d):
@@ -112,9 +114,9 @@ def project_balls_clique(X: Floats, n: int, d: int, b: float, D: float) -> int:
         return project_equal(X, n, d, D)
     if inside(X, n, d, D):
         return 0
-    c, v, u, r = np.zeros(d), np.zeros(d), np.empty(d), np.empty(n)
-    iterations = common_shift(X, n, d, 1.0, c, 0.0 if n == 1 else b, D, v, u, r)
-    set_rows(X, n, d, 1.0, u, D, r)
+    balls, shift = Balls(X, n, d, 1.0, np.zeros(d), 0.0 if n == 1 else b, D), no_shift(n, d)
+    iterations = common_shift(balls, shift)
+    set_rows(balls, shift)
     return iterations
 
 
@@ -177,9 +179,11 @@ def project_variance(X: Floats, n: int, d: int, limit: float) -> int:
     return 1
 
 
-@helper
-def clipped_deviation(X: Floats, n: int, d: int, s: float, u: Vector, D: float, r: Vector, mean: Vector) -> float:
+@helper_no_alloc
+def clipped_deviation(balls: Balls, shift: Shift, mean: Vector) -> float:
     """sum_i |y_i - ybar|^2 of y_i = Proj_D(s x_i + u); `mean` is scratch."""
+    X, n, d, s, _, _, D = balls
+    u, r = shift.u, shift.r
     for j in range(d):
         mean[j] = 0.0
     for i in range(n):
@@ -213,15 +217,15 @@ def project_v_sigma(X: Floats, n: int, d: int, b: float, D: float, limit: float)
     if fits and inside(X, n, d, D):
         return 0
     low = 1.0 if fits else math.sqrt(limit / total)
-    c, v, u, r = np.empty(d), np.zeros(d), np.empty(d), np.empty(n)
-    goal = math.sqrt(limit)
-    high, s = 1.0, low
+    c, shift = np.empty(d), no_shift(n, d)
+    goal, high, s = math.sqrt(limit), 1.0, low
     below, above, side, iterations = 0.0, 0.0, 0, 0
     for attempt in range(ROUNDS):
         for j in range(d):
             c[j] = (1.0 - s) * mean[j]
-        iterations += common_shift(X, n, d, s, c, (b + (1.0 - s)) / s if n > 1 else 0.0, D, v, u, r)
-        gap = math.sqrt(clipped_deviation(X, n, d, s, u, D, r, scratch)) - goal
+        balls = Balls(X, n, d, s, c, (b + (1.0 - s)) / s if n > 1 else 0.0, D)
+        iterations += common_shift(balls, shift)
+        gap = math.sqrt(clipped_deviation(balls, shift, scratch)) - goal
         if abs(gap) <= SLACK * goal + 4e-16 * D * math.sqrt(float(n)) or (s == 1.0 and gap < 0.0):
             break
         if gap < 0.0:
@@ -240,6 +244,6 @@ def project_v_sigma(X: Floats, n: int, d: int, b: float, D: float, limit: float)
         s = low + (high - low) * (below / (below - above))
         if attempt > 20 or not low < s < high:  # rounding, or a bad bracket
             s = 0.5 * (low + high)
-    set_rows(X, n, d, s, u, D, r)
+    set_rows(Balls(X, n, d, s, c, b, D), shift)
     project_variance(X, n, d, limit)  # of the rounding; the rows stay in the balls, for their mean is there
     return iterations

@@ -1,6 +1,6 @@
 """Who taught a task what: the own part, the shared part and the neighbours of mirror descent, feature by feature.
 
-One function per form in which models are kept (`descent_forms`). Each reads the features that it is asked for and
+One function per form in which models are kept (`forms`). Each reads the features that it is given and
 nothing else, so that an event of a model with many tasks and features is explained at the cost of scoring it.
 
     parts on cliques        own s z_i, shared s m of the clique; with bounded variance own s (z_i - zbar), shared M
@@ -16,19 +16,19 @@ import math
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.compiled.jit import compiled
 from weft.graphs.relation import component_of
 from weft.learner import Shares
-from weft.learners.descent import dense as descent_dense
+from weft.learners.descent import cliques_state
 from weft.learners.descent import graph as descent_graph
-from weft.learners.descent import mirror_table
-from weft.learners.descent import parts as descent_parts
-from weft.learners.descent.dual import start_of_newcomer
+from weft.learners.descent.cliques_state import Parts
+from weft.learners.descent.dual_table import Table, images
 from weft.learners.descent.graph import Sums
-from weft.learners.descent.mirror import P_NORM, image
-from weft.learners.descent.mirror_table import OWN, SCALE, SHARED, MirrorRule, P, Table, columns_of, conjugate, root_of
-from weft.learners.descent.parts import Parts
-from weft.learners.descent.strengths import BALL, VARIANCE, Rule, tune
+from weft.learners.descent.mirror_descent import start_of_newcomer
+from weft.learners.descent.mirror_map import P_NORM
+from weft.learners.descent.mirror_rule import MirrorRule, root_of
+from weft.learners.descent.positions import Count, DualScalar
+from weft.learners.descent.rule import BALL, VARIANCE, Rule, tune
+from weft.learners.descent.table import Models
 from weft.storage.pairs import read_row
 
 NOBODY = np.zeros(0, np.int64)
@@ -39,15 +39,15 @@ def two(own: Floats, shared: Floats) -> Shares:
     return Shares(own, shared, NOBODY, np.zeros((0, len(own))))
 
 
-def on_parts(rule: Rule, state: Parts, slot: int, indices: Ints) -> Shares:
+def on_cliques(rule: Rule, state: Parts, slot: int, indices: Ints) -> Shares:
     """Of a task on a clique, or on one of several."""
     nothing, clusters = np.zeros(len(indices)), state.clusters
     if rule.clusters and slot >= len(clusters.label):
         return two(nothing, nothing)
-    s, cluster = descent_parts.factor_of(rule, state), clusters.label[slot] if rule.clusters else 0
+    s, cluster = cliques_state.factor_of(rule, state), clusters.label[slot] if rule.clusters else 0
     own, shared = read_row(state.pairs, state.own, slot, indices), state.shared[cluster, indices]
     if rule.projection == VARIANCE:
-        known = slot < state.counts[descent_parts.TASKS]
+        known = slot < state.counts[Count.TASKS]
         return two(s * (own - state.sums[indices]) if known else nothing, shared)
     return two(s * own, s * shared)
 
@@ -77,57 +77,39 @@ def on_table(rule: Rule, X: Floats, N: int, graph: bool, slot: int, indices: Int
     return two(0.0 * mean, mean if rule.projection != BALL or math.isinf(b) else b / (1.0 + b) * mean)
 
 
-def on_models(rule: Rule, state: descent_dense.Models, slot: int, indices: Ints) -> Shares:
+def on_models(rule: Rule, state: Models, slot: int, indices: Ints) -> Shares:
     """Of a task in a table of models."""
-    N = int(state.counts[descent_dense.TASKS])
+    N = int(state.counts[Count.TASKS])
     return on_table(rule, state.X, N, len(state.inverse) > 0, slot, indices)
 
 
-def on_mirror(rule: MirrorRule, state: Table, slot: int, indices: Ints) -> Shares:
+def on_duals(rule: MirrorRule, state: Table, slot: int, indices: Ints) -> Shares:
     """Of a task whose dual vector is column `slot` of a table."""
     nothing, scalars = np.zeros(len(indices)), state.scalars
-    N = int(state.counts[mirror_table.TASKS])
+    N = int(state.counts[Count.TASKS])
     if slot >= N and rule.graph:
         return two(nothing, nothing)
     y = images(rule, state, indices)
     if slot >= N:
-        f, s = mirror_table.factor_of(rule, state), scalars[SCALE]
-        start = s * np.where(usable(rule, state, indices), start_of_newcomer(rule, state, f)[indices], 0.0)
+        start = np.where(usable(rule, state, indices), start_of_newcomer(rule, state)[indices], 0.0)
+        start = scalars[DualScalar.SCALE] * start
         _, own, shared = root_of(rule, N + 1)
-        if math.isinf(scalars[mirror_table.B]) and N > 0:
+        if math.isinf(scalars[DualScalar.B]) and N > 0:
             return two(nothing, y[0])
         return two(nothing, own * start + shared * (y.sum(axis=0) + start))
     if rule.graph:
         entries = state.root[slot]
         near = np.flatnonzero(entries)
         return _apart(slot, near, entries[near, None] * y[near])
-    if math.isinf(scalars[mirror_table.B]):
+    if math.isinf(scalars[DualScalar.B]):
         return two(nothing, y[0])
-    return two(scalars[OWN] * y[slot], scalars[SHARED] * y.sum(axis=0))
+    return two(scalars[DualScalar.OWN] * y[slot], scalars[DualScalar.SHARED] * y.sum(axis=0))
 
 
 def usable(rule: MirrorRule, state: Table, indices: Ints) -> Array:
     """Which features count: on a simplex those that have held something, or were declared."""
     counted: Array = (rule.kind == P_NORM) | (state.known[indices] != 0)
     return counted
-
-
-def images(rule: MirrorRule, state: Table, indices: Ints) -> Array:
-    """y of all columns for these features: (columns, features)."""
-    y = np.zeros((columns_of(state), len(indices)))
-    _fill_images(rule, state, mirror_table.factor_of(rule, state), indices, y)
-    return y
-
-
-@compiled
-def _fill_images(rule: MirrorRule, state: Table, f: float, indices: Ints, y: Floats) -> None:
-    q, s = conjugate(state.scalars[P]), state.scalars[SCALE]
-    for e in range(len(indices)):
-        j = indices[e]
-        if rule.kind != P_NORM and state.known[j] == 0:
-            continue
-        for k in range(y.shape[0]):
-            y[k, e] = s * image(rule.kind, q, f, state.theta[j, k], state.sums, k)
 
 
 def _apart(slot: int, members: Ints, weights: Array) -> Shares:

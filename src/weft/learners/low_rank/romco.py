@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.low_rank import pieces
 from weft.learners.low_rank.personal import LENGTHS, NOW, Personal, vectors
 from weft.learners.low_rank.pieces import FLOOR
@@ -57,8 +57,6 @@ class _Romco:
     plan: ClassVar[Plan] = PLAN
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
-    trace: ClassVar[tuple[str, ...]] = TRACE
-    similarities: ClassVar[bool] = True
 
     eta1: float = parameter(0.1, "step of the low-rank part", Real(above=0, at_most=1e100))
     eta2: float = parameter(0.1, "step of the personal part", Real(above=0, at_most=1e100))
@@ -79,6 +77,20 @@ class _Romco:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(
+            sums_over_tasks=True,
+            iterates=True,
+            conservative=not self.always_prox,
+            similarities=True,
+            trace=TRACE,
+        )
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse)
 
     @property
     def rho(self) -> float:
@@ -161,7 +173,11 @@ class RomcoLogd(_Romco):
     name: ClassVar[str] = "romco-logd"
     logd: ClassVar[bool] = True
 
-    def remark(self, state: Parts) -> str:
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse, warning=self.warning)
+
+    def warning(self, state: Parts) -> str:
         """Beyond rho = 4 the step has two local minima and leaps from one to the other."""
         if self.rho <= CONVEX:
             return ""

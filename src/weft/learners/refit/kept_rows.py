@@ -21,7 +21,7 @@ from scipy import sparse
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import one_thread
 from weft.compiled.jit import compiled, inlined_only
-from weft.learner import Kernels, Shares, Target, interpreted
+from weft.learner import Hooks, Kernels, Shares, Target, Traits, interpreted
 from weft.learners.parameters import Whole, check, parameter
 from weft.maths.losses import HINGE, loss_value
 from weft.maths.vectors import SparseRow, dot, table_dot
@@ -124,7 +124,6 @@ class Refitting:
     name: ClassVar[str]
     paper: ClassVar[str]
     target: ClassVar[Target] = "binary"
-    trace: ClassVar[tuple[str, ...]] = ("loss", "kept")
     more: ClassVar[tuple[str, ...]] = ()
     """The further arrays of the state."""
 
@@ -132,6 +131,14 @@ class Refitting:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(conservative=False, refit_every=self.every, trace=("loss", "kept"))
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks()
 
     @property
     def tally_loss(self) -> tuple[int, float]:
@@ -156,7 +163,7 @@ class Refitting:
 
     def fit(self, state: Refitted, batch: Batch, start: int) -> int:
         """Keep the rows of a batch, and fit when all of them are; the first round for which there is no room."""
-        scores, trace = np.empty(len(batch.task)), np.zeros((0, len(self.trace)))
+        scores, trace = np.empty(len(batch.task)), np.zeros((0, len(self.traits.trace)))
         done, _ = keep_rows(NO_LIMIT, HINGE, state, batch, start, scores, trace)
         if done == len(batch.rounds) - 1:
             with one_thread():

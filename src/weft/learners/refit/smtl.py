@@ -32,6 +32,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats
+from weft.learner import Hooks
 from weft.learners.parameters import Bytes, Real, parameter
 from weft.learners.refit.kept_rows import Data, Refitted, data_of, store
 from weft.learners.refit.machines import Machine
@@ -57,6 +58,10 @@ class _Smtl(Machine):
     alpha: float = parameter(0.5, "how much a task counts by itself; 1: every task alone", Real(at_least=0, at_most=1))
     lam: float = parameter(1.0, "of the weights P", Real(above=0, infinite=True))
     matrix_limit: int = parameter(LIMIT, "the most bytes that P, a number per pair of tasks, may take", Bytes())
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse)
 
     def refuse(self, tasks: int, features: int) -> None:
         refuse_matrix(self, tasks, remedy="take itl or stl, ")

@@ -30,7 +30,7 @@ from weft.compiled.arrays import Array, Ints
 from weft.graphs import reading as graphs
 from weft.graphs.interaction import CliqueBlocks, General, interaction
 from weft.graphs.reading import Graph
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import shares, weight_matrix
 from weft.learners.parameters import Choice, Parsed, Real, check, number, parameter
 from weft.learners.relations import foml_parts
@@ -50,7 +50,7 @@ class Foml:
     paper: ClassVar[str] = "Cavallanti et al. 2010"
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
-    counts_tasks: ClassVar[bool] = True
+    hooks: ClassVar[Hooks] = Hooks()
 
     b: float | None = parameter(
         None,
@@ -79,9 +79,12 @@ class Foml:
     # --- the interaction matrix ---
 
     @property
-    def task_names(self) -> tuple[Name, ...]:
-        """The tasks of a graph that names them; no others can come."""
-        return () if self.graph is None else self.graph.names
+    def traits(self) -> Traits:
+        return Traits(
+            task_names=() if self.graph is None else self.graph.names,
+            counts_tasks=True,
+            mistake_driven=self.condition == "mistake",
+        )
 
     @cached_property
     def matrix(self) -> CliqueBlocks | General | None:

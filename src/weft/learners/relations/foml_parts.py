@@ -10,15 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import Handle, compiled, helper
+from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined, inlined_only
 from weft.graphs.interaction import CliqueBlocks
 from weft.maths.losses import HINGE, loss_value
 from weft.storage.batch import Batch, set_single, status
 from weft.storage.pairs import HASHED, Pairs, dense, fits, slot_space
+from weft.storage.sparse_rows import row_of
 from weft.storage.state import Plan
-from weft.storage.two_parts import add_parts, ask_ahead, dot_parts
+from weft.storage.two_parts import TwoParts, add_parts, dot_parts, prefetch_ahead
 
 MISTAKE, MARGIN = range(2)
+TASKS = 0
+"""Position in `counts`: tasks seen."""
 
 
 class Hyper(NamedTuple):
@@ -31,7 +34,7 @@ class Hyper(NamedTuple):
 class Cliques(NamedTuple):
     """The clique of every task, and A^-1 of every clique; follows from the parameters, so not part of a file."""
 
-    order: Ints  # where a task stands in the graph's own order
+    order: Ints  # the position of every task in the graph's own order
     label: Ints
     own: Floats
     shared: Floats
@@ -66,63 +69,68 @@ def blank_on_graph(A: CliqueBlocks, order: Ints) -> Sums:
     return blank(len(order))._replace(shared=np.zeros((len(own), 0)), cliques=cliques)
 
 
-@compiled
+@inlined
 def factors(hyper: Hyper, state: Sums, task: int) -> tuple[float, float]:
     """A^-1 = own I + shared 11' of the task's clique."""
     if hyper.cliques:
         c = state.cliques.label[task]
         return state.cliques.own[c], state.cliques.shared[c]
-    N = max(state.counts[0], task + 1)  # somebody unknown is read as the newcomer that it would be
+    N = max(state.counts[TASKS], task + 1)  # an unknown task is scored as the newcomer that it would be
     b = float(N) if math.isnan(hyper.b) else hyper.b
     if math.isinf(b):
         return 0.0, 1.0 / N
     return 1.0 / (1.0 + b), b / ((1.0 + b) * N)
 
 
+@inlined_only
+def _score_row(hyper: Hyper, state: Sums, parts: TwoParts, batch: Batch, i: int) -> tuple[float, float]:
+    """<w_k, x> of example i, w_k = own S_k + shared (sum of its clique), and |x|^2."""
+    k = batch.task[i]
+    c = state.cliques.label[k] if hyper.cliques else 0
+    z, m, square = dot_parts(parts, k, c, row_of(batch, i))
+    own, shared = factors(hyper, state, k)
+    return own * z + shared * m, square
+
+
+@inlined_only
+def _score(hyper: Hyper, state: Sums, parts: TwoParts, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
+    """Scores of the examples lo..hi; those of tasks that the graph does not name are 0."""
+    for i in range(lo, hi):
+        if hyper.cliques and batch.task[i] >= len(state.cliques.label):
+            scores[i] = 0.0
+        else:
+            scores[i] = _score_row(hyper, state, parts, batch, i)[0]
+
+
 @compiled
 def predict(hyper: Hyper, state: Sums, batch: Batch, scores: Floats) -> None:
-    _score(hyper, state, batch, batch.rounds[0], len(scores), scores)
-
-
-@helper
-def _score(hyper: Hyper, state: Sums, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
-    pairs, own, shared, _, cliques = state
-    layout, keys, table = pairs
-    task, _, row, indptr, indices, values, _ = batch
-    slots = slot_space(pairs, batch)
-    for i in range(lo, hi):
-        begin, end, c = indptr[row[i]], indptr[row[i] + 1], 0
-        if hyper.cliques:
-            if task[i] >= len(cliques.label):  # nobody that the graph names
-                scores[i] = 0.0
-                continue
-            c = cliques.label[task[i]]
-        z, m, _ = dot_parts(layout, keys, table, own, shared, task[i], c, indices, values, begin, end, slots)
-        alone, together = factors(hyper, state, task[i])
-        scores[i] = alone * z + together * m
+    slots = slot_space(state.pairs, batch)
+    parts = TwoParts(state.pairs, state.own, state.shared, slots)
+    _score(hyper, state, parts, batch, batch.rounds[0], len(scores), scores)
 
 
 @compiled
 def learn(hyper: Hyper, state: Sums, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    pairs, own, shared, counts, cliques = state
-    layout, keys, table = pairs
-    task, label, row, indptr, indices, values, rounds = batch
-    slots = slot_space(pairs, batch)
+    slots = slot_space(state.pairs, batch)
+    return _learn(hyper, state, TwoParts(state.pairs, state.own, state.shared, slots), batch, start, scores, trace)
+
+
+@helper_no_alloc
+def _learn(hyper: Hyper, state: Sums, parts: TwoParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    """S_i += C y x on every mistake of task i, or on every margin below 1."""
+    task, rounds, counts = batch.task, batch.rounds, state.counts
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        if layout[HASHED] and not fits(pairs, batch, lo, hi):
+        if state.pairs.layout[HASHED] and not fits(state.pairs, batch, lo, hi):
             return t
         for i in range(lo, hi):
-            counts[0] = max(counts[0], task[i] + 1)
+            counts[TASKS] = max(counts[TASKS], task[i] + 1)
         if hi - lo > 1:  # all of a round is scored before any of it is learned
-            _score(hyper, state, batch, lo, hi, scores)
+            _score(hyper, state, parts, batch, lo, hi, scores)
         for i in range(lo, hi):
-            k, begin, end = task[i], indptr[row[i]], indptr[row[i] + 1]
-            c = cliques.label[k] if hyper.cliques else 0
-            ask_ahead(layout, keys, table, own, shared, task, row, indptr, indices, i)
-            z, m, square = dot_parts(layout, keys, table, own, shared, k, c, indices, values, begin, end, slots)
-            alone, together = factors(hyper, state, k)
-            score, y = alone * z + together * m, label[i]
+            prefetch_ahead(parts, batch, i)
+            score, square = _score_row(hyper, state, parts, batch, i)
+            y = batch.label[i]
             if hi - lo == 1:
                 scores[i] = score
             if np.isnan(y):
@@ -132,8 +140,8 @@ def learn(hyper: Hyper, state: Sums, batch: Batch, start: int, scores: Floats, t
                 trace[i, 0], trace[i, 1] = loss_value(HINGE, score, y, 0.0), hyper.C if due else 0.0
                 trace[i, 2], trace[i, 3] = square, hyper.C
             if due:
-                step = hyper.C * y
-                add_parts(layout, keys, table, own, shared, k, c, indices, values, begin, end, step, step, slots)
+                step, c = hyper.C * y, state.cliques.label[task[i]] if hyper.cliques else 0
+                add_parts(parts, task[i], c, row_of(batch, i), step, step)
     return len(rounds) - 1
 
 

@@ -31,7 +31,7 @@ from typing import ClassVar
 import numpy as np
 
 from weft.compiled.arrays import Array, Ints
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import shares, weight_matrix
 from weft.learners.parameters import Bytes, Choice, Real, Whole, check, parameter
 from weft.learners.relations.relation_steps import COVARIANCE, LOGDET, VONNEUMANN
@@ -60,7 +60,6 @@ class _Omtrl:
     paper: ClassVar[str] = "Saha et al. 2011"
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
-    counts_tasks: ClassVar[bool] = True
     kind: ClassVar[int]
 
     rate: float = parameter(0.1, "how fast the relations follow the weights", Real(above=0))
@@ -71,6 +70,14 @@ class _Omtrl:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(counts_tasks=True, mistake_driven=self.condition == "mistake")
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse)
 
     @property
     def plan(self) -> Plan:

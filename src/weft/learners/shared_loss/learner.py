@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 from weft.compiled.arrays import Array, Ints
-from weft.learner import Kept, Kernels, Shares, Target
+from weft.learner import Hooks, Kept, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
 from weft.learners.shared_loss import dual as shared_loss_dual
@@ -112,6 +112,14 @@ class _SharedLoss:
             raise ValueError(f"{self.name}: the uniclass loss has no kernel form; leave kernel=None")
 
     @property
+    def traits(self) -> Traits:
+        return Traits(keeps_rows=self.kernel is not None)
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(warning=self.warning)
+
+    @property
     def start_C(self) -> float:
         """C if it is known before the first round, else 0."""
         T: float | None = getattr(self, "T", None)
@@ -179,7 +187,7 @@ class _SharedLoss:
     def relations(self, state: Any, tasks: int) -> Array:
         return relation_matrix(tasks)
 
-    def remark(self, state: Any) -> str | None:
+    def warning(self, state: Any) -> str | None:
         """A sentence if the stream broke what the guarantees assume, "" if not yet, None if it cannot."""
         if self.R is None:
             return None

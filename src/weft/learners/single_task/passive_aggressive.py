@@ -28,7 +28,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.maths.losses import CODES, direction, loss_value
@@ -47,6 +47,7 @@ class PassiveAggressive:
     name: ClassVar[str] = "pa"
     paper: ClassVar[str] = "Crammer et al. 2006"
     plan: ClassVar[Plan] = PLAN
+    hooks: ClassVar[Hooks] = Hooks()
 
     C: float = parameter(
         1.0, "aggressiveness: the largest step (PA-I), or how soft the margin is (PA-II)", Real(above=0)
@@ -62,6 +63,10 @@ class PassiveAggressive:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(pooled=self.pooled)
 
     @property
     def target(self) -> Target:

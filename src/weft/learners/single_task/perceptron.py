@@ -22,7 +22,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import Handle, compiled
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
 from weft.maths.losses import HINGE, loss_value
@@ -39,6 +39,7 @@ class Perceptron:
     name: ClassVar[str] = "perceptron"
     paper: ClassVar[str] = "Rosenblatt 1958"
     plan: ClassVar[Plan] = PLAN
+    hooks: ClassVar[Hooks] = Hooks()
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
 
@@ -46,6 +47,10 @@ class Perceptron:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(pooled=self.pooled, mistake_driven=True)
 
     @property
     def hyper(self) -> "Hyper":

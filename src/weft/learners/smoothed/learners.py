@@ -37,7 +37,7 @@ from typing import ClassVar
 import numpy as np
 
 from weft.compiled.arrays import Array, Ints
-from weft.learner import Kernels, Shares, Target
+from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import shares, weight_matrix
 from weft.learners.parameters import Bytes, Choice, Flag, Real, Whole, check, number, parameter
 from weft.learners.smoothed.attention import share_of_rest, widen, widen_near
@@ -70,8 +70,6 @@ class _Osmtl:
     paper: ClassVar[str] = "Murugesan et al. 2016"
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
-    counts_tasks: ClassVar[bool] = True
-    trace: ClassVar[tuple[str, ...]] = ("loss", "updated", "n2", "C", "alpha")
     variant: ClassVar[int]
 
     alpha: float | None = parameter(
@@ -110,6 +108,20 @@ class _Osmtl:
             raise ValueError(f"{self.name}: p_min needs the attention of all pairs; leave neighbours out")
         if self.restart and not self._doubles:
             raise ValueError(f"{self.name}: restart belongs to doubling epochs; leave T and one of alpha and C out")
+
+    @property
+    def traits(self) -> Traits:
+        """With condition="active" a task learns from the others' examples, also where its own has no loss."""
+        return Traits(
+            counts_tasks=True,
+            conservative=self.condition != "active",
+            mistake_driven=self.condition == "mistake",
+            trace=("loss", "updated", "n2", "C", "alpha"),
+        )
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse)
 
     @property
     def _doubles(self) -> bool:
@@ -183,7 +195,11 @@ class OsmtlT(_Osmtl):
     name: ClassVar[str] = "osmtl-t"
     variant: ClassVar[int] = THRESHOLD
 
-    def remark(self, state: Smoothed) -> str:
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(refuse=self.refuse, warning=self.warning)
+
+    def warning(self, state: Smoothed) -> str:
         """Said once if attention could not move."""
         lam = 1.0 if self.lam is None else self.lam
         if not state.progress[FLAT] or math.isinf(lam):

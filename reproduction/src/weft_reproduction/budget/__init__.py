@@ -1,0 +1,1 @@
+"""Cavallanti and Cesa-Bianchi (2012): table 1."""

@@ -1,0 +1,1 @@
+"""The default learner beside its options and its peers."""

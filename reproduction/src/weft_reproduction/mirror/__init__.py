@@ -1,0 +1,1 @@
+"""Cesa-Bianchi, Laforgue, Paudice and Pontil (2022): figure 1, and regret by task variance."""

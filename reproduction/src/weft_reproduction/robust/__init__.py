@@ -1,0 +1,1 @@
+"""Yang, Zhao and Gao (2017): tables 2 to 5 and figure 6."""

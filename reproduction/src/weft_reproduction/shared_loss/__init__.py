@@ -1,0 +1,1 @@
+"""Dekel, Long and Singer (2007): figures 4 to 6."""

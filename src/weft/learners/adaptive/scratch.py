@@ -1,0 +1,104 @@
+"""Scratch space of one event, and the context that all functions of an event are passed.
+
+`Context` holds the parameters, the state, the batch and the scratch space. Compiled functions pass it on as one
+pointer, a `Bundle[Context]`, and open it where they need it.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.compiled.arrays import Floats, Ints
+from weft.compiled.jit import helper
+from weft.compiled.lanes import WIDTH
+from weft.learners.adaptive.state import EXPERTS, HALF, PART_WIDTH, POOLED_WIDTH, Hyper, State, Total
+from weft.storage.batch import Batch, longest_row
+
+
+class Progress(IntEnum):
+    """Positions in `Scratch.progress`."""
+
+    LEARNING = 0  # whether the example that is scored is learned next, which prefetches the next one's pairs
+    LEARNED = 1  # up to which example the batch was learned
+    SUMMED = 2  # up to which example its rows were added to `State.sums`
+
+
+class Scratch(NamedTuple):
+    """Arrays for one event, reused by the next one. Symbols are those of `learners`."""
+
+    features: Ints  # of the scaled row
+    z: Floats  # their scaled values
+    slots: Ints  # of their pairs, if these are hashed
+    shared_starts: Ints  # where the shared and the own parts of the features begin, flat
+    own_starts: Ints
+    shared_bets: Floats  # b of every entry
+    own_bets: Floats
+    shared_tail: Floats  # the last rows, which do not fill a vector, and the bias
+    own_tail: Floats
+    pooled_tail: Floats
+    shared_copies: Floats  # of a row's parts, where it has features that are not known yet
+    own_copies: Floats
+    pooled_copies: Floats
+    x: Floats  # the row at its seats, and the matrix P times that
+    px: Floats
+    e: Floats  # scores of the experts
+    c: Floats  # the same, clipped
+    errors: Floats  # of the experts
+    f: Floats  # scores of the components
+    g: Floats  # what they predict
+    w: Floats  # their weights in the mixture
+    losses: Floats  # of the components and of the mixture: likelihoods, or half squares
+    progress: Ints
+
+
+class Context(NamedTuple):
+    """All that an event needs."""
+
+    hyper: Hyper
+    state: State
+    batch: Batch
+    scratch: Scratch
+
+
+@helper
+def scratch_for(state: State, batch: Batch) -> Scratch:
+    """Space for a row of the batch and for all dense features.
+
+    The densities of all features add up to the mean length of the rows, which limits how many can be dense.
+    """
+    longest, totals = longest_row(batch), state.totals
+    mean = int(totals[Total.NONZEROS] / max(totals[Total.EVENTS], 1.0)) + 1
+    room = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
+    copies = 0
+    for row in range(len(batch.indptr) - 1):
+        end = batch.indptr[row + 1]
+        if end > batch.indptr[row] and batch.indices[end - 1] >= len(state.features):
+            copies = room
+    ints, floats, seats = np.empty((4, room), np.int64), np.empty((3, room)), np.zeros((2, len(state.matrix)))
+    small = np.zeros((7, EXPERTS))
+    return Scratch(
+        features=ints[0],
+        z=floats[0],
+        slots=ints[1],
+        shared_starts=ints[2],
+        own_starts=ints[3],
+        shared_bets=floats[1],
+        own_bets=floats[2],
+        shared_tail=np.zeros((WIDTH, PART_WIDTH)),
+        own_tail=np.zeros((WIDTH, PART_WIDTH)),
+        pooled_tail=np.zeros((WIDTH, POOLED_WIDTH)),
+        shared_copies=np.empty((copies, PART_WIDTH)),
+        own_copies=np.empty((copies, PART_WIDTH)),
+        pooled_copies=np.empty((copies, POOLED_WIDTH)),
+        x=seats[0],
+        px=seats[1],
+        e=small[0],
+        c=small[1],
+        errors=small[2],
+        f=small[3],
+        g=small[4],
+        w=small[5],
+        losses=small[6],
+        progress=np.array([0, batch.rounds[0], batch.rounds[0]]),
+    )

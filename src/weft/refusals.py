@@ -1,0 +1,85 @@
+"""What a model refuses before anything is changed, and how it says so."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from weft.compiled.arrays import Floats
+from weft.graphs.reading import Graph
+from weft.learner import Learner
+from weft.maths.losses import LOGISTIC
+from weft.names import Name, declared
+from weft.storage.rows import REMEDY
+from weft.stream import Stream
+
+
+def with_tasks(learner: Learner, tasks: Any) -> tuple[Learner, list[Name]]:
+    """The learner with all declared tasks in its graph, and the tasks that are known from the start.
+
+    Tasks that a graph does not name are isolated vertices of it.
+    """
+    names, closed = declared(tasks, "tasks"), learner.traits.task_names
+    if not closed or not names or set(names) == set(closed):
+        return learner, names or list(closed)
+    if missing := [name for name in closed if name not in set(names)]:
+        raise ValueError(f"the graph names the task {missing[0]!r}, which tasks does not; add it, or leave tasks out")
+    graph = getattr(learner, "graph", None)
+    if not isinstance(graph, Graph):
+        refuse_new_tasks(learner, [name for name in names if name not in closed])
+    return cast(Learner, replace(cast(Any, learner), graph=cast(Graph, graph).with_tasks(names))), names
+
+
+def refuse_new_tasks(learner: Learner, tasks: Any) -> None:
+    """New tasks of a stream, which a graph that names its tasks does not know."""
+    names = learner.traits.task_names
+    if names and tasks:
+        shown = ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+        raise ValueError(f"the graph of {learner.name} does not name the task {tasks[0]!r}; its tasks are {shown}")
+
+
+def expect_room(learner: Learner, tasks: int, features: int) -> None:
+    """Refuse numbers of tasks and features that the learner is not made for."""
+    least = learner.traits.least_features
+    if features < least:
+        raise ValueError(
+            f"{learner.name} spreads weight over features and needs at least {least}, not {features}; "
+            "declare them up front with features="
+        )
+    learner.hooks.refuse(tasks, features)
+
+
+def expect_stream(stream: Any) -> None:
+    """Refuse what is not a stream."""
+    if not isinstance(stream, Stream):
+        raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
+
+
+def expect_trace(trace: Any, rows: int, columns: int) -> Floats:
+    """The array to fill, one without rows if there is none; refuse what compiled code could not take."""
+    shape = (rows, columns)
+    if trace is None:
+        return np.zeros((0, columns))
+    if not isinstance(trace, np.ndarray) or trace.dtype != np.float64 or trace.shape != shape:
+        raise ValueError(
+            f"trace is {type(trace).__name__} {np.shape(trace)}, expected a float64 array of shape {shape}"
+        )
+    if not (trace.flags.c_contiguous and trace.flags.writeable):
+        raise ValueError("trace must be C-contiguous and writable; make it with np.zeros")
+    return trace
+
+
+def expect_log_odds(learner: Learner) -> None:
+    """Refuse probabilities from scores that are something else."""
+    if learner.target != "binary" or learner.tally_loss[0] != LOGISTIC:
+        raise ValueError(
+            f"{learner.name} with these parameters has scores that are not log-odds; probabilities need a "
+            'learner with loss="logistic", such as auto'
+        )
+
+
+def not_finite(x: Mapping[Any, Any], position: int) -> str:
+    """About the value of a single event at that position."""
+    name, value = list(x.items())[position]
+    return f"feature {name!r} is {value!r}; {REMEDY}"

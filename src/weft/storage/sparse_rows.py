@@ -1,0 +1,82 @@
+"""One sparse row at a time: its entries, dot products with vectors over the features, and steps along it.
+
+There are two orders of summation, and a kernel keeps to one of them, for their bits differ. `dot` has four sums side by
+side, which do not wait for each other; the products go to the four in turn, and those of the last one to three entries
+to the first, as in `pairs`. `dot_in_order` has one sum.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.compiled.arrays import Floats, Ints
+from weft.compiled.jit import inlined_only
+from weft.storage.batch import Batch
+
+
+class Row(NamedTuple):
+    """The features `indices[begin:end]`, in ascending order, with their `values[begin:end]`."""
+
+    indices: Ints
+    values: Floats
+    begin: int
+    end: int
+
+
+@inlined_only
+def row_of(batch: Batch, i: int) -> Row:
+    """The row of example i, for callers that count no references: the arrays of it are not counted."""
+    r = batch.row[i]
+    return Row(batch.indices, batch.values, batch.indptr[r], batch.indptr[r + 1])
+
+
+@inlined_only
+def dot(vector: Floats, x: Row) -> tuple[float, float]:
+    """v . x and |x|^2 by four sums side by side."""
+    indices, values, begin, end = x
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    t0, t1, t2, t3, s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    first, whole = np.uint64(begin), np.uint64(begin + (end - begin) // 4 * 4)
+    for e in range(first, whole, np.uint64(4)):
+        v0, v1, v2, v3 = values[e], values[e + one], values[e + two], values[e + three]
+        s0 += v0 * v0
+        s1 += v1 * v1
+        s2 += v2 * v2
+        s3 += v3 * v3
+        t0 += vector[np.uint64(indices[e])] * v0
+        t1 += vector[np.uint64(indices[e + one])] * v1
+        t2 += vector[np.uint64(indices[e + two])] * v2
+        t3 += vector[np.uint64(indices[e + three])] * v3
+    for e in range(whole, np.uint64(end)):
+        v0 = values[e]
+        s0 += v0 * v0
+        t0 += vector[np.uint64(indices[e])] * v0
+    return (t0 + t1) + (t2 + t3), (s0 + s1) + (s2 + s3)
+
+
+@inlined_only
+def dot_in_order(vector: Floats, x: Row) -> tuple[float, float]:
+    """v . x and |x|^2, entry by entry."""
+    indices, values, begin, end = x
+    total, square = 0.0, 0.0
+    for e in range(begin, end):
+        total += vector[indices[e]] * values[e]
+        square += values[e] * values[e]
+    return total, square
+
+
+@inlined_only
+def square_in_order(x: Row) -> float:
+    """|x|^2, entry by entry."""
+    square = 0.0
+    for e in range(x.begin, x.end):
+        square += x.values[e] * x.values[e]
+    return square
+
+
+@inlined_only
+def add(vector: Floats, x: Row, step: float) -> None:
+    """v += step x."""
+    indices, values, begin, end = x
+    for e in range(np.uint64(begin), np.uint64(end)):
+        vector[np.uint64(indices[e])] += step * values[e]
