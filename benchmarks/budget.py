@@ -23,7 +23,7 @@ from scipy.linalg import blas
 import weft
 from benchmarks.figures import Figure, alternately, best, limit
 from weft.learners.budget.active_set import REBUILDS
-from weft.learners.budget.inverse import rebuild
+from weft.learners.budget.inverse import Gram, rebuild
 
 BUDGETS = (50, 100, 200, 500, 1000, 2000)
 LARGER = 200  # exponents are fitted from here on
@@ -112,7 +112,7 @@ def cost(name: str, B: int, kind: Kind, peer: Callable[[], object] = int) -> Cos
     begin = model.to_bytes()
     wrong = mistakes(model, kind, int(np.clip(20_000_000 // (B * B), 60, 2000)))
     state, space = model.state, np.empty((B, B))
-    recomputing = best(lambda: rebuild(state.gram, state.inverse, B, space), 2)
+    recomputing = best(lambda: rebuild(Gram(state.gram, state.inverse), B, space), 2)
     turns = []
     for _ in range(3 if B > 500 else 7):
         model = weft.Model.from_bytes(begin)

@@ -39,7 +39,7 @@ REFUSED = {
     "B=0": "B=0 must be an integer >= 1 or inf",
     "B=1.5": "B=1.5 must be an integer >= 1 or inf",
     "kernel=rbf": "unknown kernel 'rbf'; choose one of linear, poly, gaussian",
-    'kernel={"name": "poly", "degree": 0}': "degree=0 must be a whole number from 1 to 100",
+    'kernel={"name": "poly", "degree": 0}': "degree=0 must be an integer from 1 to 100",
     'kernel={"name": "gaussian", "gamma": 0}': "gamma=0 must be > 0",
     'kernel={"name": "poly", "sigma": 1}': "unknown kernel parameter 'sigma'; allowed: [",
     "budget=lots": 'budget=\'lots\' must be a number of bytes >= 1 or a text such as "16MB" or "1.5 GiB" or None',

@@ -8,7 +8,7 @@ import pytest
 import weft
 from learners.batch_runs import D, K, rows, stream
 from weft.learners.catalogue import build
-from weft.learners.refit.keeping import data_of
+from weft.learners.refit.kept_rows import data_of
 
 NAMES = ["smtl-e", "smtl-t", "stl", "itl", "shamo", "mtfl", "trml"]
 

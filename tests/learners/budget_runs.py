@@ -79,7 +79,7 @@ def text_events(seed, T=1100, *, d=120, words=12, noise=0.4):
 
 
 def arriving(events, every):
-    """The same rows, where one more task may turn up every so many; numbered in the order of their first row."""
+    """The same rows, where now and then one more task arrives; numbered in the order of their first row."""
     task = np.minimum(events.task, np.arange(len(events.task)) // every)
     order = {i: k for k, i in enumerate(dict.fromkeys(task.tolist()))}
     return events._replace(task=np.array([order[i] for i in task.tolist()]))
@@ -100,14 +100,14 @@ def in_rounds(events, seed, dormant=0.1):
 # -------------------------------------------------------------------------------------------------------- side by side
 
 
-def build(name, kernel, graph="complete", *, declared=None, names=NAMES, **letters):
+def build(name, kernel, graph="complete", *, declared=None, names=NAMES, **parameters):
     """A model, and the oracle with the same tasks; of the words' graphs those that are declared."""
     theirs, ours = GRAPHS[graph] if isinstance(graph, str) else graph
     base = Base(kernel) if isinstance(kernel, str) else Base(**kernel)
     known = len(names) if declared is None else declared
     tasks = names[:known] if isinstance(theirs, str) and known else None
-    model = weft.Model(name, kernel=kernel, graph=theirs, tasks=tasks, **letters)
-    return model, ORACLES[name](base, ours, known, **letters)
+    model = weft.Model(name, kernel=kernel, graph=theirs, tasks=tasks, **parameters)
+    return model, ORACLES[name](base, ours, known, **parameters)
 
 
 def dense(X):

@@ -26,11 +26,11 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "letter", "values"), BAD, ids=lambda value: str(value)[:16])
-def test_parameters(name, letter, values):
+@pytest.mark.parametrize(("name", "parameter", "values"), BAD, ids=lambda value: str(value)[:16])
+def test_parameters(name, parameter, values):
     for value in values:
-        with pytest.raises(ValueError, match=rf"{name}: {letter}=.* must be "):
-            weft.Model(name, **{letter: value})
+        with pytest.raises(ValueError, match=rf"{name}: {parameter}=.* must be "):
+            weft.Model(name, **{parameter: value})
 
 
 def test_fit_is_for_learners_that_refit():
@@ -92,5 +92,5 @@ def test_files_with_rows_that_are_none(name):
                 weft.Model.from_bytes(encode(header, {**arrays, f"state.{array}": other}))
     other = arrays["state.ends"].copy()
     other[3], other[4] = other[4], other[3]
-    with pytest.raises(FileError, match="one behind the other"):
+    with pytest.raises(FileError, match="one after the other"):
         weft.Model.from_bytes(encode(header, {**arrays, "state.ends": other}))

@@ -1,4 +1,4 @@
-"""The budgeted multitask classifiers against their oracles, through the public face."""
+"""The budgeted multitask classifiers against their oracles, through the public API."""
 
 import math
 
@@ -40,7 +40,7 @@ every_learner = pytest.mark.parametrize("name", ORACLES)
 every_budget = pytest.mark.parametrize("name", [name for name in ORACLES if name != "mt-perceptron"])
 
 
-def letters(name, B=8, eta=0.05):
+def parameters(name, B=8, eta=0.05):
     """Those that the learner has."""
     if name == "mt-perceptron":
         return {}
@@ -58,7 +58,7 @@ def absorbed(oracle, events, scores):
 @pytest.mark.parametrize("data", DATA)
 def test_scores_and_active_sets_are_those_of_the_oracle(data, graph, name):
     events, kernel, eta = DATA[data]
-    model, oracle = build(name, kernel, graph, **letters(name, eta=eta))
+    model, oracle = build(name, kernel, graph, **parameters(name, eta=eta))
     learn_beside(model, oracle, events.part(0, 500)[0] if name == "mt-perceptron" else events)
     assert name == "mt-perceptron" or len(oracle.evictions) >= 500
 
@@ -78,7 +78,7 @@ def test_projections_that_are_hard_to_compute(graph, name):
 @every_learner
 def test_a_matrix_in_place_of_a_graph(name):
     events, kernel, eta = DATA["gaussian"]
-    model, oracle = build(name, kernel, "matrix", **letters(name, eta=eta))
+    model, oracle = build(name, kernel, "matrix", **parameters(name, eta=eta))
     learn_beside(model, oracle, events.part(0, 500)[0])
 
 
@@ -88,7 +88,7 @@ def test_rounds_of_several_rows(graph, name):
     """Scored together, learned in turn; dormant rows are scored alone."""
     events = in_rounds(dense_events(5, T=350), 1)
     assert np.diff(events.bounds).max() >= 3
-    model, oracle = build(name, GAUSSIAN, graph, **letters(name))
+    model, oracle = build(name, GAUSSIAN, graph, **parameters(name))
     learn_beside(model, oracle, events)
     assert name == "mt-perceptron" or len(oracle.evictions) > 100
 
@@ -103,7 +103,7 @@ def test_tasks_that_are_not_declared(graph, declared, together, name):
     """N counts those declared and those met; a round's tasks are met before it is scored."""
     events = arriving(dense_events(6, T=280), 40)
     events = in_rounds(events, 2) if together else events
-    model, oracle = build(name, GAUSSIAN, graph, declared=declared, **letters(name, eta=0.1))
+    model, oracle = build(name, GAUSSIAN, graph, declared=declared, **parameters(name, eta=0.1))
     learn_beside(model, oracle, events)
     assert model.tasks == NAMES
     assert name == "mt-perceptron" or len(oracle.evictions) > 80
@@ -112,7 +112,7 @@ def test_tasks_that_are_not_declared(graph, declared, together, name):
 @every_learner
 def test_a_stranger_is_scored_as_a_newcomer(name):
     events = arriving(dense_events(7, T=200), 20)
-    model, oracle = build(name, GAUSSIAN, declared=0, **letters(name))
+    model, oracle = build(name, GAUSSIAN, declared=0, **parameters(name))
     learn_beside(model, oracle, events)
     found = model.score(events.X[:20], ["nobody"] * 20)
     np.testing.assert_allclose(found, [oracle.score(x, N) for x in events.X[:20]], rtol=0, atol=1e-7)
@@ -129,7 +129,7 @@ def test_a_stranger_is_scored_as_a_newcomer(name):
 def test_by_name_alone(name):
     """A normalised linear kernel, the complete graph, eta = 0.01 and a budget that this stream does not reach."""
     events = text_events(8, T=200)
-    model, oracle = weft.Model(name, tasks=NAMES), ORACLES[name](Base(), "complete", N, **letters(name, 200, 0.01))
+    model, oracle = weft.Model(name, tasks=NAMES), ORACLES[name](Base(), "complete", N, **parameters(name, 200, 0.01))
     learn_beside(model, oracle, events)
     assert not oracle.evictions
 
@@ -140,7 +140,7 @@ def test_a_budget_without_limit_is_the_perceptron(name):
     events = dense_events(9, T=300)
     free = weft.Model("mt-perceptron", kernel=PLAIN, tasks=NAMES)
     more = {"R": 10.0} if name == "mtforg" else {}
-    held = weft.Model(name, kernel=PLAIN, tasks=NAMES, **letters(name, math.inf, 0.0), **more)
+    held = weft.Model(name, kernel=PLAIN, tasks=NAMES, **parameters(name, math.inf, 0.0), **more)
     stream = events.stream(NAMES)
     np.testing.assert_allclose(held.learn(stream), free.learn(stream), rtol=0, atol=1e-8)
     most = {"mtbprj": 3 * N, "mtbprj-2": 3}.get(name, len(free.support()))
@@ -202,7 +202,7 @@ def test_the_oldest_of_equals_leaves(kernel, name):
 @pytest.mark.parametrize("graph", ["complete", "none", "cliques", "path"])
 def test_a_budget_of_one(graph, name):
     events = dense_events(13, T=200)
-    model, oracle = build(name, GAUSSIAN, graph, **letters(name, B=1))
+    model, oracle = build(name, GAUSSIAN, graph, **parameters(name, B=1))
     learn_beside(model, oracle, events)
     assert name == "mt-perceptron" or len(model.support()) == 1
 
@@ -211,7 +211,7 @@ def test_a_budget_of_one(graph, name):
 @pytest.mark.parametrize("graph", ["complete", "none"])
 def test_one_task(graph, name):
     events = dense_events(14, T=300, tasks=1)
-    model, oracle = build(name, POLY, graph, names=NAMES[:1], **letters(name, B=6, eta=0.02))
+    model, oracle = build(name, POLY, graph, names=NAMES[:1], **parameters(name, B=6, eta=0.02))
     learn_beside(model, oracle, events)
     assert name == "mt-perceptron" or len(oracle.evictions) > 50
 
@@ -222,7 +222,7 @@ def test_one_task(graph, name):
 )
 def test_one_feature(kernel, name):
     events = dense_events(15, T=300, d=1)
-    model, oracle = build(name, kernel, "cliques", **letters(name, B=5, eta=0.02))
+    model, oracle = build(name, kernel, "cliques", **parameters(name, B=5, eta=0.02))
     learn_beside(model, oracle, events)
     assert len(model.support()) > 1
 
@@ -243,7 +243,7 @@ def test_rows_of_length_zero_change_nothing(kernel, name):
     X = dense(events.X)
     X[::3] = 0.0
     events = events._replace(X=sparse.csr_array(X))
-    model, oracle = build(name, kernel, **letters(name, B=8))
+    model, oracle = build(name, kernel, **parameters(name, B=8))
     scores = learn_beside(model, oracle, events)
     np.testing.assert_array_equal(scores[::3], 0.0)
     assert all(row.row for row in model.support())
@@ -254,7 +254,7 @@ def test_rows_of_length_zero_change_nothing(kernel, name):
 def test_a_row_of_zeros_has_length_one_in_a_gaussian_kernel(name):
     events = dense_events(18, T=200)
     events.X[0] = 0.0
-    model, oracle = build(name, GAUSSIAN, "complete", **letters(name, B=300, eta=0.01))
+    model, oracle = build(name, GAUSSIAN, "complete", **parameters(name, B=300, eta=0.01))
     learn_beside(model, oracle, events)
     assert model.support()[0].row == {}
 
@@ -280,7 +280,7 @@ def test_repeated_rows_do_no_harm(kernel, graph, name):
     """
     events, B, c = repeated_events(19), 20, Relations(GRAPHS[graph][1], N).c
     for eta in (0.0, 1e-6, 0.01) if name in PROJECTRONS else (0.0,):
-        model, mistakes = build(name, REPEATED[kernel], graph, **letters(name, B, eta))[0], 0
+        model, mistakes = build(name, REPEATED[kernel], graph, **parameters(name, B, eta))[0], 0
         for first in range(0, events.n_rounds, 100):
             part, _ = events.part(first, first + 100)
             scores = model.learn(part.stream(NAMES))

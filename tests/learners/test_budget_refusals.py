@@ -49,9 +49,9 @@ KERNELS = {
     "no such kernel": ("rbf", "unknown kernel 'rbf'; choose one of linear, poly, gaussian"),
     "no such kernel in a dict": ({"name": "cosine"}, "unknown kernel 'cosine'; choose one of linear, poly, gaussian"),
     "no such parameter": ({"name": "poly", "sigma": 1.0}, "unknown kernel parameter 'sigma'; allowed: ['coef0', "),
-    "degree 0": ({"name": "poly", "degree": 0}, "degree=0 must be a whole number from 1 to 100"),
-    "degree 1.5": ({"name": "poly", "degree": 1.5}, "degree=1.5 must be a whole number from 1 to 100"),
-    "degree 101": ({"name": "poly", "degree": 101}, "degree=101 must be a whole number from 1 to 100"),
+    "degree 0": ({"name": "poly", "degree": 0}, "degree=0 must be an integer from 1 to 100"),
+    "degree 1.5": ({"name": "poly", "degree": 1.5}, "degree=1.5 must be an integer from 1 to 100"),
+    "degree 101": ({"name": "poly", "degree": 101}, "degree=101 must be an integer from 1 to 100"),
     "gamma 0": ({"name": "gaussian", "gamma": 0}, "gamma=0 must be > 0"),
     "gamma -1": ({"name": "poly", "gamma": -1.0}, "gamma=-1.0 must be > 0"),
     "gamma inf": ({"name": "gaussian", "gamma": math.inf}, "gamma=inf must be a finite number"),
@@ -99,8 +99,8 @@ def test_a_budget_is_of_rows_or_of_bytes(B, name):
         weft.Model(name, B=B, budget="16MB")
 
 
-def test_letters_that_others_have():
-    for name, letter in (
+def test_parameters_that_others_have():
+    for name, parameter in (
         ("mt-perceptron", "B"),
         ("mt-perceptron", "budget"),
         ("mtrbp", "eta"),
@@ -108,8 +108,8 @@ def test_letters_that_others_have():
         ("mtforg", "seed"),
         ("mtbprj-2", "R"),
     ):
-        with pytest.raises(ValueError, match=f"{name} has no parameter '{letter}'; it takes kernel, graph"):
-            weft.Model(name, **{letter: 1})
+        with pytest.raises(ValueError, match=f"{name} has no parameter '{parameter}'; it takes kernel, graph"):
+            weft.Model(name, **{parameter: 1})
 
 
 SIZES = {"16MB": 16_000_000, "16 mb": 16_000_000, "1.5 GiB": 3 << 29, "2k": 2000, "2KiB": 2048, "77 B": 77, "77": 77}

@@ -16,9 +16,9 @@ LEARNERS = ("mt-perceptron", *BUDGETED)
 GAUSSIAN = {"name": "gaussian", "gamma": 0.1}
 
 
-def make(name, graph, kernel=GAUSSIAN, **letters):
+def make(name, graph, kernel=GAUSSIAN, **parameters):
     theirs = GRAPHS[graph][0]
-    return weft.Model(name, kernel=kernel, graph=theirs, tasks=NAMES if isinstance(theirs, str) else None, **letters)
+    return weft.Model(name, kernel=kernel, graph=theirs, tasks=NAMES if isinstance(theirs, str) else None, **parameters)
 
 
 def counted_bytes(model):
@@ -38,15 +38,15 @@ def counted_bytes(model):
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("graph", ["complete", "none", "cliques", "path"])
 def test_usage_is_that_of_the_rows_and_of_the_run(graph, name):
-    letters = {} if name == "mt-perceptron" else {"B": 9}
-    model, events = make(name, graph, **letters), dense_events(30, T=300)
+    parameters = {} if name == "mt-perceptron" else {"B": 9}
+    model, events = make(name, graph, **parameters), dense_events(30, T=300)
     run = record_budget(model, events.stream(NAMES))
     found, rows, cost = model.usage(), model.support(), budget_cost(run)
     assert dict(zip(model.tasks, found.kept, strict=True)) == {
         task: sum(row.task == task for row in rows) for task in model.tasks
     }
     assert found.rows == len(rows) == run.kept[-1]
-    assert (found.most_rows, found.most_bytes) == (letters.get("B", math.inf), math.inf)
+    assert (found.most_rows, found.most_bytes) == (parameters.get("B", math.inf), math.inf)
     assert found.bytes == counted_bytes(model)
     assert found.mistakes == run.erred.sum()
     assert found.evictions == cost.evictions[-1]
@@ -91,8 +91,8 @@ def test_rows_larger_than_the_whole_budget(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_usage_is_part_of_a_file(name):
-    letters = {} if name == "mt-perceptron" else {"B": 7}
-    model = make(name, "complete", **letters)
+    parameters = {} if name == "mt-perceptron" else {"B": 7}
+    model = make(name, "complete", **parameters)
     model.learn(dense_events(32, T=200).stream(NAMES))
     found, again = model.usage(), weft.Model.from_bytes(model.to_bytes()).usage()
     np.testing.assert_array_equal(found.kept, again.kept)

@@ -9,19 +9,19 @@ from oracles.robust import Coml, CwCol
 
 pytestmark = pytest.mark.xdist_group("collaborative")
 
-LETTERS = {
+PARAMETERS = {
     "coml": [{}, {"C": 0.1}, {"e1": 0.3, "e2": 2.0}, {"e2": 0.0}, {"C": 20.0, "e1": 5.0, "e2": 1e-3}],
     "cw-col": [{}, {"r": 0.1}, {"mix": 0.9, "r": 10.0}, {"mix": 1.0}, {"mix": 0.0}],
 }
-CASES = [(name, letters) for name, many in LETTERS.items() for letters in many]
+CASES = [(name, parameters) for name, many in PARAMETERS.items() for parameters in many]
 ORACLES = {"coml": Coml, "cw-col": CwCol}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("name", "letters"), CASES, ids=str)
-def test_equals_the_oracle(name, letters, kind):
+@pytest.mark.parametrize(("name", "parameters"), CASES, ids=str)
+def test_equals_the_oracle(name, parameters, kind):
     found = events(kind, rounds=80)
-    model, oracle = weft.Model(name, tasks=5, features=9, **letters), ORACLES[name](5, 9, **letters)
+    model, oracle = weft.Model(name, tasks=5, features=9, **parameters), ORACLES[name](5, 9, **parameters)
     np.testing.assert_allclose(model.learn(found.stream), beside(oracle, found), atol=1e-10)
     np.testing.assert_allclose(model.weights(), oracle.u, atol=1e-10)
     np.testing.assert_allclose(model.state.w[:9], oracle.w, atol=1e-10)
@@ -31,7 +31,7 @@ def test_equals_the_oracle(name, letters, kind):
         np.testing.assert_allclose(1.0 / (1.0 + model.state.shared[:9]), oracle.shared, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_a_row_of_zeros_changes_nothing(name):
     model = weft.Model(name)
     model.learn(events("some").stream)
@@ -41,7 +41,7 @@ def test_a_row_of_zeros_changes_nothing(name):
     assert all(np.array_equal(a, b) for a, b in zip(model.state, weights, strict=True))
 
 
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_the_parts_of_a_score(name):
     found = events("all")
     model = weft.Model(name)
@@ -54,7 +54,7 @@ def test_the_parts_of_a_score(name):
     assert (stranger.score, stranger.own, stranger.shared) == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_relations_are_cosines_between_the_models(name):
     rng = np.random.default_rng(4)
     model = weft.Model(name, tasks=["silent"])
@@ -78,7 +78,7 @@ def test_a_new_task_takes_the_global_model_in_with_its_first_step():
 
 
 @pytest.mark.parametrize(
-    ("name", "letter", "value"),
+    ("name", "parameter", "value"),
     [
         ("coml", "C", 0.0),
         ("coml", "e1", 0.0),
@@ -89,12 +89,12 @@ def test_a_new_task_takes_the_global_model_in_with_its_first_step():
         ("cw-col", "mix", -0.1),
     ],
 )
-def test_bad_letters(name, letter, value):
-    with pytest.raises(ValueError, match=f"{name}: {letter}=.* must be"):
-        weft.Model(name, **{letter: value})
+def test_bad_parameters(name, parameter, value):
+    with pytest.raises(ValueError, match=f"{name}: {parameter}=.* must be"):
+        weft.Model(name, **{parameter: value})
 
 
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_too_many_tasks_or_features(name):
     model = weft.Model(name, matrix_limit=1000)
     with pytest.raises(ValueError, match=r"whole tables of 2 tasks x 100 features.*raise matrix_limit"):

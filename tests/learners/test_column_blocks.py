@@ -34,8 +34,8 @@ def table(rng, count, width, gaps):
 
 def trained(name, kernel, width):
     rng = np.random.default_rng(0)
-    letters = {**({} if name == "mt-perceptron" else {"B": KEPT}), **({"R": 100.0} if name == "mtforg" else {})}
-    model = weft.Model(name, kernel=kernel, tasks=4, features=width + 3, **letters)
+    parameters = {**({} if name == "mt-perceptron" else {"B": KEPT}), **({"R": 100.0} if name == "mtforg" else {})}
+    model = weft.Model(name, kernel=kernel, tasks=4, features=width + 3, **parameters)
     model.learn(weft.Stream(table(rng, 150, width, gaps=False), rng.choice([-1, 1], 150), rng.integers(4, size=150)))
     return model
 

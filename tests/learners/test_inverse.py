@@ -11,13 +11,14 @@ import pytest
 import weft
 from triangles import SIZES, a_gram, dense, extended, gaussian, lower, near
 from weft.learners.budget import inverse, symmetric
+from weft.learners.budget.inverse import Gram, Vectors
 
 
 def test_no_members():
     empty, nothing = np.full((4, 4), np.nan), np.empty(0)
     symmetric.symmetric_times(empty, 0, nothing, nothing)
-    assert inverse.coefficients(empty, empty, 0, nothing, nothing, nothing) == 0.0
-    assert inverse.rebuild(empty, empty, 0, empty.copy()) == 0.0
+    assert inverse.coefficients(Gram(empty, empty), 0, nothing, Vectors(*[nothing] * 4)) == 0.0
+    assert inverse.rebuild(Gram(empty, empty), 0, empty.copy()) == 0.0
     inverse.append(empty, 0, nothing, 0.25)
     assert dense(empty, 1).tolist() == [[4.0]]
 
@@ -28,15 +29,15 @@ def test_no_members():
 @pytest.mark.parametrize("n", SIZES)
 def test_coefficients(n):
     H, Q, k, _, exact, _ = extended(n)
-    a, rest, column, product, a2, rest2 = np.full((6, n), np.nan)
-    off = inverse.coefficients(lower(H), lower(Q), n, k, a, rest)
-    near(a, exact)
+    gram, v, again = Gram(lower(H), lower(Q)), Vectors(*np.full((4, n), np.nan)), Vectors(*np.full((4, n), np.nan))
+    off = inverse.coefficients(gram, n, k, v)
+    near(v.a, exact)
     assert off < 1e-10
-    error = inverse.inverse_error(lower(H), lower(Q), n, n // 2, column, product)
+    error = inverse.inverse_error(gram, n, n // 2, v)
     assert error < 1e-10
-    both = inverse.checked_coefficients(lower(H), lower(Q), n, n // 2, k, a2, rest2, column, product)
+    both = inverse.checked_coefficients(gram, n, n // 2, k, again)
     assert both == (off, error)
-    np.testing.assert_array_equal(a2, a)
+    np.testing.assert_array_equal(again.a, v.a)
 
 
 def test_a_refined_inverse_is_twice_as_good():
@@ -45,25 +46,26 @@ def test_a_refined_inverse_is_twice_as_good():
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(n, n)) * 1e-6
     bad = Q + noise + noise.T
-    a, rest, column, product = np.empty((4, n))
-    off = inverse.coefficients(lower(H), lower(bad), n, k, a, rest)
+    gram, v = Gram(lower(H), lower(bad)), Vectors(*np.empty((4, n)))
+    off = inverse.coefficients(gram, n, k, v)
     assert off == pytest.approx(np.abs(k - H @ (bad @ k)).max() / k.max(), rel=1e-6)
     assert np.abs(bad @ k - exact).max() > 1e-7
-    assert np.abs(a - exact).max() < 1e-9
+    assert np.abs(v.a - exact).max() < 1e-9
     for j in (0, 7, n - 1):
-        error = inverse.inverse_error(lower(H), lower(bad), n, j, column, product)
+        error = inverse.inverse_error(gram, n, j, v)
         assert error == pytest.approx(np.abs(H @ bad[:, j] - np.eye(n)[j]).max(), rel=1e-6)
 
 
 def test_a_broken_inverse_is_seen():
     n = 20
     H, Q, k, *_ = extended(n)
-    a, rest, column, product = np.empty((4, n))
+    v = Vectors(*np.empty((4, n)))
     Q[11, 3] = np.nan
-    assert inverse.checked_coefficients(lower(H), lower(Q), n, 3, k, a, rest, column, product) == (np.inf, np.inf)
-    assert inverse.coefficients(lower(H), lower(Q), n, np.zeros(n), a, rest) == np.inf
-    assert inverse.coefficients(lower(H), lower(np.linalg.inv(H)), n, np.zeros(n), a, rest) == 0.0
-    assert not a.any()
+    gram = Gram(lower(H), lower(Q))
+    assert inverse.checked_coefficients(gram, n, 3, k, v) == (np.inf, np.inf)
+    assert inverse.coefficients(gram, n, np.zeros(n), v) == np.inf
+    assert inverse.coefficients(Gram(lower(H), lower(np.linalg.inv(H))), n, np.zeros(n), v) == 0.0
+    assert not v.a.any()
 
 
 # -------------------------------------------------------------------------------------------------------- changes
@@ -130,7 +132,7 @@ def test_projecting(n):
         exact = np.linalg.solve(G[np.ix_(others, others)], G[others, r])
         assert diagonal[r] ** -0.5 == pytest.approx(np.sqrt(G[r, r] - G[r, others] @ exact), rel=1e-8)
         assert inverse.projection(lower(Q), n, r, a, delta2, g)
-        near(g, [*exact[:r], exact[-1], *exact[r:-1]])  # the new member stands in the slot of r
+        near(g, [*exact[:r], exact[-1], *exact[r:-1]])  # the new member has the slot of r
 
 
 def test_what_cannot_be_removed():
@@ -145,7 +147,7 @@ def test_what_cannot_be_removed():
         assert not inverse.projection(found, n, 2, a, delta2, scratch)
         np.testing.assert_array_equal(found, lower(Q))
     Q[2, 2] = 1.0
-    a[2] = 0.0  # a copy of another member cannot stand for this one
+    a[2] = 0.0  # a copy of another member cannot replace this one
     assert not inverse.replace(lower(Q), n, 2, a, 0.0, scratch)
 
 
@@ -159,31 +161,27 @@ class Walk:
         self.G = gaussian(points, points, gamma)
         self.H, self.Q, self.U = np.full((3, capacity, capacity), np.nan)
         self.slots, self.evictions = [], 0
-        self.a, self.rest, self.column, self.product = np.full((4, capacity), np.nan)
+        self.gram, self.v = Gram(self.H, self.Q), Vectors(*np.full((4, capacity), np.nan))
 
     def measure(self, t):
         """The coefficients of point t, and its squared distance."""
         n = len(self.slots)
         k = self.G[self.slots, t]
-        off, error = (
-            inverse.checked_coefficients(self.H, self.Q, n, t % n, k, self.a, self.rest, self.column, self.product)
-            if n
-            else (0.0, 0.0)
-        )
+        off, error = inverse.checked_coefficients(self.gram, n, t % n, k, self.v) if n else (0.0, 0.0)
         assert off < 1e-8
         assert error < 1e-8
-        return k, self.G[t, t] - k @ self.a[:n]
+        return k, self.G[t, t] - k @ self.v.a[:n]
 
     def append(self, t):
         n = len(self.slots)
         k, delta2 = self.measure(t)
-        inverse.append(self.Q, n, self.a, delta2)
+        inverse.append(self.Q, n, self.v.a, delta2)
         symmetric.set_member(self.H, n, n, k, self.G[t, t])
         self.slots.append(t)
 
     def remove(self, r):
         n = len(self.slots)
-        assert inverse.remove(self.Q, n, r, self.column)
+        assert inverse.remove(self.Q, n, r, self.v.column)
         symmetric.move_last(self.H, n, r)
         self.H[n - 1], self.Q[n - 1] = np.nan, np.nan
         last = self.slots.pop()
@@ -194,7 +192,7 @@ class Walk:
     def replace(self, r, t):
         n = len(self.slots)
         k, delta2 = self.measure(t)
-        assert inverse.replace(self.Q, n, r, self.a, delta2, self.column)
+        assert inverse.replace(self.Q, n, r, self.v.a, delta2, self.v.column)
         symmetric.set_member(self.H, n, r, k, self.G[t, t])
         self.slots[r] = t
         self.evicted()
@@ -203,7 +201,7 @@ class Walk:
         self.evictions += 1
         if self.evictions >= len(self.slots):
             self.evictions = 0
-            assert inverse.rebuild(self.H, self.Q, len(self.slots), self.U) == 0.0
+            assert inverse.rebuild(self.gram, len(self.slots), self.U) == 0.0
 
     def error(self):
         """How far Q is from the inverse, as a part of its largest entry, and the condition number of H."""
@@ -256,7 +254,7 @@ def test_near_doubles():
     assert error < 1e-4
     walk.remove(0)
     assert walk.error()[0] < 1e-4
-    inverse.rebuild(walk.H, walk.Q, 20, walk.U)
+    inverse.rebuild(walk.gram, 20, walk.U)
     assert walk.error()[0] < 1e-12
 
 
@@ -267,7 +265,7 @@ def test_near_doubles():
 def test_rebuilding(n):
     H, *_ = a_gram(n)
     found = np.full((n + 3, n + 3), np.nan)
-    assert inverse.rebuild(lower(H), found, n, np.full((n + 3, n + 3), np.nan)) == 0.0
+    assert inverse.rebuild(Gram(lower(H), found), n, np.full((n + 3, n + 3), np.nan)) == 0.0
     near(dense(found, n), np.linalg.inv(H))
 
 
@@ -280,27 +278,27 @@ def test_singular_matrices(scale):
     for H in (twice, X @ X.T, np.ones((9, 9))):
         n = len(H)
         found = np.full((n + 1, n + 1), np.nan)
-        ridge = inverse.rebuild(lower(scale * H, n + 1), found, n, np.empty((n + 1, n + 1))) / scale
+        ridge = inverse.rebuild(Gram(lower(scale * H, n + 1), found), n, np.empty((n + 1, n + 1))) / scale
         assert ridge == pytest.approx(1e-9 * np.trace(H) / n)
         Q = dense(found, n) * scale
         near(Q @ (H + ridge * np.eye(n)), np.eye(n), 1e-5)
-        a, rest = np.empty((2, n))
+        v = Vectors(*np.empty((4, n)))
         k = H @ rng.normal(size=n)  # the kernel column of something that the members span
-        assert inverse.coefficients(lower(scale * H), found, n, scale * k, a, rest) < 1e-5
-        near(H @ a, k, 1e-9)
+        assert inverse.coefficients(Gram(lower(scale * H), found), n, scale * k, v) < 1e-5
+        near(H @ v.a, k, 1e-9)
 
 
 def test_matrices_without_an_inverse():
     found, scratch = np.full((5, 5), np.nan), np.empty((5, 5))
-    assert inverse.rebuild(lower(np.zeros((4, 4)), 5), found, 4, scratch) == 1e-9
+    assert inverse.rebuild(Gram(lower(np.zeros((4, 4)), 5), found), 4, scratch) == 1e-9
     near(dense(found, 4), 1e9 * np.eye(4))
     before = found.copy()
     H = np.eye(4)
     H[2, 1] = np.nan
-    assert inverse.rebuild(lower(H, 5), found, 4, scratch) == np.inf
+    assert inverse.rebuild(Gram(lower(H, 5), found), 4, scratch) == np.inf
     np.testing.assert_array_equal(found, before)
     H = np.diag([1.0, 2.0, -3.0, 1.0])
-    ridge = inverse.rebuild(lower(H, 5), found, 4, scratch)
+    ridge = inverse.rebuild(Gram(lower(H, 5), found), 4, scratch)
     assert ridge > 3.0
     near(dense(found, 4), np.linalg.inv(H + ridge * np.eye(4)))
 
@@ -314,10 +312,11 @@ def fingerprint() -> bytes:
     for n in (1, 2, 3, 17, 38):
         H, k, top = a_gram(n)
         M, Q, U = lower(H), np.full((n + 3, n + 3), np.nan), np.zeros((n + 3, n + 3))
-        a, rest, column, product = np.zeros((4, n + 1))
-        out.append(inverse.rebuild(M, Q, n, U))
-        out += inverse.checked_coefficients(M, Q, n, n // 2, k, a, rest, column, product)
-        out += [inverse.coefficients(M, Q, n, k, a, rest), inverse.inverse_error(M, Q, n, 0, column, product)]
+        gram, v = Gram(M, Q), Vectors(*np.zeros((4, n + 1)))
+        a, rest, column, product = v
+        out.append(inverse.rebuild(gram, n, U))
+        out += inverse.checked_coefficients(gram, n, n // 2, k, v)
+        out += [inverse.coefficients(gram, n, k, v), inverse.inverse_error(gram, n, 0, v)]
         delta2 = max(top - float(k @ a[:n]), 1e-3)
         inverse.extended_diagonal(Q, n, a, delta2, column)
         out += [*a, *rest, *column, *product, inverse.projection(Q, n, n // 3, a, delta2, column), *column]
@@ -329,7 +328,7 @@ def fingerprint() -> bytes:
         symmetric.move_last(M, n + 1, 0)
         out += [*dense(M[:n, :n], n).ravel(), *dense(Q[:n, :n], n).ravel()]
     U = np.empty((9, 9))
-    out += [inverse.rebuild(lower(np.ones((9, 9)), 9), Q[:9, :9].copy(), 9, U)]
+    out += [inverse.rebuild(Gram(lower(np.ones((9, 9)), 9), Q[:9, :9].copy()), 9, U)]
     return np.array(out, dtype=float).tobytes()
 
 

@@ -6,7 +6,7 @@ import pytest
 import weft
 from learners.robust_runs import KINDS, beside, events, weights
 from oracles.robust import Romco
-from weft.learners.low_rank import gram_prox
+from weft.learners.low_rank import pieces
 from weft.learners.low_rank import rounds as romco_rounds
 from weft.maths.proximal import group_soft, logdet_prox, nuclear_prox
 from weft.store.codec import FileError, decode, encode
@@ -14,7 +14,7 @@ from weft.store.codec import FileError, decode, encode
 pytestmark = pytest.mark.xdist_group("romco")
 
 NAMES = {"romco-nucl": "nucl", "romco-logd": "logd"}
-LETTERS = {
+PARAMETERS = {
     "defaults": {},
     "strong": {"eta1": 0.3, "eta2": 0.2, "lam1": 0.3, "lam2": 0.4},
     "no penalty": {"lam1": 0.0, "lam2": 0.0},
@@ -36,26 +36,26 @@ def way(request, monkeypatch):
     return request.param
 
 
-SOME = [(letters, kind) for letters in ("strong", "tiny", "geometric", "always") for kind in ("all", "late")]
+SOME = [(parameters, kind) for parameters in ("strong", "tiny", "geometric", "always") for kind in ("all", "late")]
 
 
-@pytest.mark.parametrize(("letters", "kind"), [(letters, kind) for letters in LETTERS for kind in KINDS])
+@pytest.mark.parametrize(("parameters", "kind"), [(parameters, kind) for parameters in PARAMETERS for kind in KINDS])
 @pytest.mark.parametrize("name", NAMES)
-def test_equals_the_oracle(name, letters, kind):
-    compare_with_the_oracle(name, letters, kind)
+def test_equals_the_oracle(name, parameters, kind):
+    compare_with_the_oracle(name, parameters, kind)
 
 
 @pytest.mark.parametrize("way", ["whole", "pieces"], indirect=True)
-@pytest.mark.parametrize(("letters", "kind"), SOME)
+@pytest.mark.parametrize(("parameters", "kind"), SOME)
 @pytest.mark.parametrize("name", NAMES)
-def test_every_way_equals_the_oracle(name, letters, kind, way):
-    compare_with_the_oracle(name, letters, kind)
+def test_every_way_equals_the_oracle(name, parameters, kind, way):
+    compare_with_the_oracle(name, parameters, kind)
 
 
-def compare_with_the_oracle(name, letters, kind):
+def compare_with_the_oracle(name, parameters, kind):
     found = events(kind, rounds=90 if kind == "single" else 40)
-    model = weft.Model(name, tasks=5, features=9, **LETTERS[letters])
-    oracle = Romco(NAMES[name], 5, 9, **LETTERS[letters])
+    model = weft.Model(name, tasks=5, features=9, **PARAMETERS[parameters])
+    oracle = Romco(NAMES[name], 5, 9, **PARAMETERS[parameters])
     scores = model.learn(found.stream)
     np.testing.assert_allclose(scores, beside(oracle, found), atol=1e-7)
     np.testing.assert_allclose(model.weights(), weights(oracle), atol=1e-7)
@@ -86,7 +86,7 @@ def test_two_thousand_steps_equal_full_singular_value_decompositions(name, small
     stream, ways, scores = weft.Stream(X, y, task, rounds), [], []
     for t in range(0, steps, 25):  # a piece ends before, or with, a round of all tasks
         scores.append(model.learn(stream.cut(t, t + 25)))
-        ways.append(int(model.state.counts[gram_prox.LOOSE]))
+        ways.append(int(model.state.counts[pieces.LOOSE]))
     U, V, expected = np.zeros((d, m)), np.zeros((d, m)), np.zeros(len(task))
     for t in range(steps):
         at = np.flatnonzero(rounds == t)
@@ -222,15 +222,15 @@ def test_the_parts_of_a_score(way):
 
 
 @pytest.mark.parametrize(
-    "letters",
+    "parameters",
     [{"eta1": 10.0, "lam1": 0.5}, {"rho0": 4.5}, {"rho0": 5.0, "rho_only": True, "schedule": "sqrt"}],
 )
-def test_a_shrinkage_that_leaps_is_remarked(letters):
-    model = weft.Model("romco-logd", **letters)
+def test_a_shrinkage_that_leaps_is_remarked(parameters):
+    model = weft.Model("romco-logd", **parameters)
     with pytest.warns(UserWarning, match="rho = .* is above 4"):
         model.learn_one({"a": 1.0}, 1, "ann")
     model.learn_one({"a": 1.0}, 1, "ann")  # once is enough
-    weft.Model("romco-nucl", **letters).learn_one({"a": 1.0}, 1, "ann")
+    weft.Model("romco-nucl", **parameters).learn_one({"a": 1.0}, 1, "ann")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -249,7 +249,7 @@ def test_too_many_tasks_or_features(name):
 
 
 @pytest.mark.parametrize(
-    ("letter", "value"),
+    ("parameter", "value"),
     [
         ("eta1", 0.0),
         ("eta2", -1.0),
@@ -265,9 +265,9 @@ def test_too_many_tasks_or_features(name):
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_bad_letters(name, letter, value):
-    with pytest.raises(ValueError, match=f"{name}: {letter}=.* must be"):
-        weft.Model(name, **{letter: value})
+def test_bad_parameters(name, parameter, value):
+    with pytest.raises(ValueError, match=f"{name}: {parameter}=.* must be"):
+        weft.Model(name, **{parameter: value})
 
 
 def test_rows_longer_than_the_store(monkeypatch):

@@ -37,12 +37,11 @@ if PLAIN:
             sums = [sums[e] + sums[e + half] for e in range(half)]
         return sums[0]
 
-    def grid_dots(x: Any, i: Any, stride: Any, z: Any, j: Any, k: Any, m: Any, count: Any, out: Any, at: Any) -> None:
+    def grid_dots(x: Any, begins: Any, z: Any, firsts: Any, count: Any, out: Any, at: Any) -> None:
         """Plain mode: one after the other."""
         flat, whole = out.reshape(-1), int(count) // LANES * LANES
-        for event in range(3):
-            begin = int(i) + event * int(stride)
-            for row, first in enumerate((int(j), int(k), int(m))):
+        for event, begin in enumerate(map(int, begins)):
+            for row, first in enumerate(map(int, firsts)):
                 total = lanes_dot(x, begin, z, first, whole)
                 for e in range(whole, int(count)):
                     total += x[begin + e] * z[first + e]
@@ -53,6 +52,8 @@ else:
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic
+
+    _several: Any = types.UniTuple
 
     @intrinsic
     def prefetch(_: Any, array: Any, index: Any) -> Any:
@@ -121,12 +122,11 @@ else:
             numbers = [builder.extract_element(total, place32(k)) for total in out for k in range(4)]
             return context.make_tuple(builder, signature.return_type, numbers)
 
-        several: Any = types.UniTuple
-        return several(types.float64, 8)(weights, at, values, first, whole), generate
+        return _several(types.float64, 8)(weights, at, values, first, whole), generate
 
     @intrinsic
     def lanes_dot(_: Any, x: Any, i: Any, z: Any, j: Any, count: Any) -> Any:
-        """sum_e x[i + e] z[j + e] for e < count, a multiple of LANES, in so many partial sums, added up by halves.
+        """sum_e x[i + e] z[j + e] for e < count, a multiple of LANES, in LANES partial sums, added up by halves.
 
         A sum in one variable must not be reordered, and is one addition after the other. These are independent of each
         other, and are spelled out as vectors: compilers do not see them in a loop.
@@ -170,21 +170,19 @@ else:
         return types.float64(x, types.uint64, z, types.uint64, types.uint64), generate
 
     @intrinsic
-    def grid_dots(
-        _: Any, x: Any, i: Any, stride: Any, z: Any, j: Any, k: Any, m: Any, count: Any, out: Any, at: Any
-    ) -> Any:
-        """The products of x from i, i + stride and i + 2 stride, each with z from j, from k and from m.
+    def grid_dots(_: Any, x: Any, begins: Any, z: Any, firsts: Any, count: Any, out: Any, at: Any) -> Any:
+        """The products of x from each of three `begins` with z from each of three `firsts`, `count` numbers each.
 
-        They go to three rows of `out`, from the place `at` on, three numbers each. Each is what `lanes_dot` says of the
-        multiple of LANES in `count`, and then one number after the other. A quarter of the partial sums is done at a
-        time: of nine products that fits into registers, and nine of them need six numbers from memory, not eighteen.
+        They go to three rows of `out`, three numbers each, from the flat place `at` on. Each is what `lanes_dot` gives
+        for the multiple of LANES in `count`, and then one number after the other. A quarter of the partial sums is done
+        at a time: those of nine products fit into registers, and need six numbers from memory, not eighteen.
         """
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            arrays = [context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 3, 8)]
-            (events, rows, out), (_, i, stride, _, j, k, m, count, _, at) = [a.data for a in arrays], arguments
-            xs = [builder.gep(events, [builder.add(i, builder.mul(stride, NUMBER(n)))]) for n in range(3)]
-            zs = [builder.gep(rows, [first]) for first in (j, k, m)]
+            arrays = [context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 2, 5)]
+            (events, rows, out), count, at = [a.data for a in arrays], arguments[4], arguments[6]
+            xs = [builder.gep(events, [builder.extract_value(arguments[1], n)]) for n in range(3)]
+            zs = [builder.gep(rows, [builder.extract_value(arguments[3], n)]) for n in range(3)]
             whole = builder.and_(count, NUMBER(-LANES))
             first, third, second, fourth = (_quarter(builder, xs, zs, at, whole) for at in (0, 8, 4, 12))
             sums = [
@@ -210,8 +208,8 @@ else:
                     builder.store(builder.extract_element(totals[row], LANE(event)), builder.gep(out, [place]))
             return context.get_dummy_value()
 
-        n = types.uint64
-        return types.void(x, n, n, z, n, n, n, n, out, n), generate
+        n, tuples = types.uint64, _several(types.uint64, 3)
+        return types.void(x, tuples, z, tuples, n, out, n), generate
 
     NUMBER, LANE, QUARTER = ir.IntType(64), ir.IntType(32), ir.VectorType(ir.DoubleType(), LANES // 4)
 

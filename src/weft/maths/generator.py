@@ -1,7 +1,7 @@
 """NumPy's default random generator as an array, so that draws are part of a learner's state.
 
 PCG64 (O'Neill 2014, PCG: a family of simple fast space-efficient statistically good algorithms) steps a 128-bit number,
-state <- state * MULTIPLIER + increment, and folds it to 64 bits (XSL-RR). Whole numbers below n are made of 32 bits by
+state <- state * MULTIPLIER + increment, and folds it to 64 bits (XSL-RR). Integers below n are made of 32 bits by
 Lemire's method (2019, Fast random integer generation in an interval); a 64-bit draw serves twice. Kernels get by with
 int64, in which no product of 16-bit limbs overflows.
 
@@ -85,7 +85,7 @@ def bits32(state: Ints) -> int:
 
 @compiled
 def integer_below(state: Ints, n: int) -> int:
-    """A random whole number from 0 to n-1, 1 <= n <= MOST: what `Generator.integers(n)` would give.
+    """A random integer from 0 to n-1, 1 <= n <= MOST: what `Generator.integers(n)` would give.
 
     The upper word of n times 32 bits, where few of the products with a small lower word are drawn again, so that every
     number comes from equally many. Nothing is drawn for n = 1.

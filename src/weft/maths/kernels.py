@@ -1,4 +1,4 @@
-"""Base kernels K(x, z) on sparse rows: linear, polynomial, Gaussian, with cosine normalisation on request."""
+"""Base kernels K(x, z) from dot products: linear, polynomial, Gaussian, with cosine normalisation on request."""
 
 import math
 from collections.abc import Mapping
@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled, helper, inlined_only
+from weft.compiled.jit import compiled, inlined_only
 
 MOST_DEGREE = 100
 LINEAR, POLY, GAUSSIAN = 0, 1, 2
@@ -45,13 +44,13 @@ class Kernel:
         if self.name not in KINDS:
             raise ValueError(f"unknown kernel {self.name!r}; choose one of {', '.join(KINDS)}")
         if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= MOST_DEGREE:
-            raise ValueError(f"degree={self.degree!r} must be a whole number from 1 to {MOST_DEGREE}")
-        for letter, low in (("gamma", 0.0), ("coef0", None)):
-            value = getattr(self, letter)
+            raise ValueError(f"degree={self.degree!r} must be an integer from 1 to {MOST_DEGREE}")
+        for name, low in (("gamma", 0.0), ("coef0", None)):
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise ValueError(f"{letter}={value!r} must be a finite number")
+                raise ValueError(f"{name}={value!r} must be a finite number")
             if (low is not None and value <= low) or value < 0:
-                raise ValueError(f"{letter}={value!r} must be {'>' if low is not None else '>='} 0")
+                raise ValueError(f"{name}={value!r} must be {'>' if low is not None else '>='} 0")
         if not isinstance(self.normalize, bool):
             raise ValueError(f"normalize={self.normalize!r} must be True or False")
 
@@ -76,9 +75,9 @@ def parse(kernel: Any, normalize: bool = False) -> Kernel | None:
     if isinstance(kernel, str):
         return Kernel(kernel, normalize=normalize and kernel != "gaussian")
     if isinstance(kernel, Mapping):
-        letters = {"name", "degree", "gamma", "coef0", "normalize"}
-        if unknown := set(kernel) - letters:
-            raise ValueError(f"unknown kernel parameter {sorted(map(str, unknown))[0]!r}; allowed: {sorted(letters)}")
+        allowed = {"name", "degree", "gamma", "coef0", "normalize"}
+        if unknown := set(kernel) - allowed:
+            raise ValueError(f"unknown kernel parameter {sorted(map(str, unknown))[0]!r}; allowed: {sorted(allowed)}")
         name = kernel.get("name", "linear")
         return Kernel(**{"normalize": normalize and name != "gaussian", **kernel, "name": name})
     raise ValueError(f"a kernel is a name ({', '.join(KINDS)}), a dict or None")
@@ -126,29 +125,3 @@ def self_value(code: KernelCode, xx: float) -> float:
 def kernel_value(code: KernelCode, dot: float, xx: float, zz: float) -> float:
     """K(x, z) from <x,z>, |x|^2 and |z|^2."""
     return scaled_value(code, dot, xx, zz, row_scale(code, xx) * row_scale(code, zz))
-
-
-@helper
-def sparse_dot(
-    indices: Ints,
-    values: Floats,
-    begin: int,
-    end: int,
-    others: Ints,
-    other_values: Floats,
-    first: int,
-    last: int,
-) -> float:
-    """<x, z> of two rows sorted by feature."""
-    total = 0.0
-    i, j = begin, first
-    while i < end and j < last:
-        if indices[i] == others[j]:
-            total += values[i] * other_values[j]
-            i += 1
-            j += 1
-        elif indices[i] < others[j]:
-            i += 1
-        else:
-            j += 1
-    return total

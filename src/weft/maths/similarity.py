@@ -1,4 +1,4 @@
-"""How alike models are: cosines between them."""
+"""How similar models are: cosines between them."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from weft.compiled.arrays import Floats
 def cosines(models: Floats) -> Floats:
     """(n, n) of the rows of `models`; 0 where one of the two is 0, and 1 on the diagonal.
 
-    Columns behind the last that is not 0 are left out, so that room for features to come does not show in the bits.
+    Columns after the last that is not 0 are left out, so that room for features to come does not show in the bits.
 
     >>> cosines(np.array([[3.0, 4.0, 0.0], [4.0, 3.0, 0.0], [0.0, 0.0, 0.0]]))
     array([[1.  , 0.96, 0.  ],

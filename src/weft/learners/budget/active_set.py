@@ -2,7 +2,7 @@ r"""The active set of kernel learners: rows that are kept, with their coefficien
 
     f(x, i) = sum_s b_s (A^-1)_{i, i_s} K'(x_s, x)
 
-Rows are kept sparse, one behind the other; room that a row leaves behind is won back when half of it is holes.
+Rows are kept sparse, one after the other. The room of rows that left is reclaimed when half of all room is holes.
 """
 
 import math
@@ -15,22 +15,31 @@ from weft.compiled.jit import helper, helper_no_alloc, inlined_only
 from weft.graphs.relation import Relation
 from weft.learners.budget.ties import unit
 from weft.maths.kernels import KernelCode, row_scale, self_value
+from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch
 from weft.storage.state import NONZERO, SUPPORT
 
-OWNER, BEGIN, END = range(3)
+MARKS = 3
+OWNER, BEGIN, END = range(MARKS)
 """Columns of `marks`: the task, and where the row lies in `indices` and `values`."""
 
-COEFFICIENT, ENTERED, SQUARE, SCALE = range(4)
-"""Columns of `numbers`: b, the event at which the row came, |x|^2 and `row_scale` of x."""
+NUMBERS = 4
+COEFFICIENT, ENTERED, SQUARE, SCALE = range(NUMBERS)
+"""Columns of `numbers`: b, the event at which the row entered, |x|^2 and `row_scale` of x."""
 
-TASKS, NONZEROS, SUMS = range(3)
+COUNTS = 3
+TASKS, NONZEROS, SUMS = range(COUNTS)
 """Positions in `counts`: tasks seen, non-zeros of the rows kept (those of `used` have holes), rows of `sums`."""
 
-EVENTS, MISTAKES, EVICTIONS, DAMAGE, LARGEST, FACTOR, Q, SINCE, CHANGES, REBUILDS, TOO_LARGE = range(11)
-"""Positions in `scalars`: events with a label, mistakes on rows with a direction, rows evicted, what that changed in
-the function, the largest K'(x, x), what coefficients are to be multiplied by, the Forgetron's Q; evictions and changes
-of the active set since the inverse was made anew, how often that was; rows larger than the whole budget."""
+SCALARS = 11
+EVENTS, MISTAKES, EVICTIONS, DAMAGE, LARGEST, FACTOR, Q, SINCE, CHANGES, REBUILDS, TOO_LARGE = range(SCALARS)
+"""Positions in `scalars`: events with a label, mistakes on rows with a direction, rows evicted, the length of what that
+changed in the function, the largest K'(x, x), the common factor of all coefficients, the Forgetron's Q; evictions and
+changes of the active set since the inverse was recomputed, how often it was; rows larger than the whole budget."""
+
+PLACES = 2
+ROW, SUM = range(PLACES)
+"""Columns of `places`: a task's row of `weights`, a clique's row of `sums`, both plus one; 0: none yet."""
 
 TRACE = ("mistake", "kept", "evicted", "damage")
 """What a traced run records of an example: was it a mistake, rows kept after it, rows evicted at it, their damage."""
@@ -39,7 +48,7 @@ LARGEST_KERNEL = 1e300
 """A row with a larger K(x, x) cannot be kept: its products overflow."""
 
 HOLES = 1024
-"""So many non-zeros may lie idle before half of the room has to be in use."""
+"""This many non-zeros may be unused before half of the room has to be in use."""
 
 ROW_BYTES = 56
 """Of a row that is kept, beside its features and values."""
@@ -49,19 +58,20 @@ class Budget(NamedTuple):
     """The parameters as compiled code takes them."""
 
     rule: int
-    ties: int  # what binds the tasks in the score
+    ties: int  # how tasks are related in the score
+    column_ties: int  # the same in the columns of kernels: NO_TASKS if rows are compared without their tasks
     kernel: KernelCode
     B: int
     bytes: float  # the most that may be kept
     square: float  # bytes per pair of rows
-    eta: float
-    relative: bool
-    R2: float
     c2: float  # c_G^2 of a graph that does not grow
+    eta: float = 0.0
+    relative: bool = False
+    R2: float = 1.0
 
 
 class ActiveSet(NamedTuple):
-    """Rows, and what their learners keep about them; each uses the arrays that its plan names."""
+    """Rows, and what their learners keep about them. Each learner uses the arrays that its plan names."""
 
     marks: Ints
     numbers: Floats
@@ -75,13 +85,13 @@ class ActiveSet(NamedTuple):
     inverse: Floats  # H^-1, lower triangle
     weights: Floats  # of every task for every row
     sums: Floats  # of the weights of a component's tasks
-    places: Ints  # a task's row of `weights` and a component's of `sums`, plus one; 0: none yet
-    wide: Floats  # working space: an event's values by feature, zeros in between
+    places: Ints
+    wide: Floats  # working space: an event's values by feature, 0 elsewhere
     relation: Relation  # follows from the parameters, so not part of a file
 
 
 class Rows(NamedTuple):
-    """What there is to know about the rows themselves."""
+    """The active set S: the rows themselves."""
 
     marks: Ints
     numbers: Floats
@@ -90,6 +100,17 @@ class Rows(NamedTuple):
     used: Ints
     counts: Ints
     scalars: Floats
+
+
+class Mistake(NamedTuple):
+    """The example t with y f(x) <= 0, in the paper's symbols."""
+
+    x: SparseRow
+    task: int
+    y: float
+    xx: float  # |x|^2
+    tt: float  # K(t, t)
+    k: Floats  # the kernels of t with all rows of S
 
 
 @helper
@@ -112,7 +133,7 @@ def has_room(hyper: Budget, rows: Rows, batch: Batch, lo: int, hi: int) -> bool:
 
 @helper_no_alloc
 def over(hyper: Budget, count: int, nonzeros: int, movers: int) -> bool:
-    """Would so many rows and non-zeros be more than the budget allows?"""
+    """Are this many rows and non-zeros more than the budget allows? `movers` tasks have weights of their own."""
     if count > hyper.B:
         return True
     if math.isinf(hyper.bytes):
@@ -130,7 +151,7 @@ def count_tasks(counts: Ints, batch: Batch, lo: int, hi: int) -> None:
 
 @inlined_only
 def unit_for(hyper: Budget, counts: Ints, task: int) -> float:
-    """What ties are multiplied by; a task that was never seen counts as the newcomer that it would be."""
+    """What ties are multiplied by. A task that was never seen is counted as if it had just arrived."""
     return unit(hyper.ties, max(counts[TASKS], task + 1))
 
 
@@ -148,7 +169,7 @@ def combine(rows: Rows, column: Floats) -> float:
 
 @helper_no_alloc
 def counts_as_mistake(code: KernelCode, value: float, xx: float, scalars: Floats) -> bool:
-    """Is K(t, t) a size that can be worked with? A row without direction never enters the active set."""
+    """Is K(t, t) positive and not too large? A row without direction never enters the active set."""
     if not 0.0 < value < LARGEST_KERNEL:
         return False
     scalars[LARGEST] = max(scalars[LARGEST], self_value(code, xx))
@@ -156,15 +177,23 @@ def counts_as_mistake(code: KernelCode, value: float, xx: float, scalars: Floats
     return True
 
 
-# --- rows come and go ---
+@inlined_only
+def record(trace: Floats, i: int, is_mistake: bool, rows: Rows, before: tuple[float, float]) -> None:
+    """One row of the trace, if there is one; `before` has the evictions and the damage before the example."""
+    if trace.shape[0]:
+        trace[i, 0], trace[i, 1] = 1.0 if is_mistake else 0.0, rows.used[SUPPORT]
+        trace[i, 2], trace[i, 3] = rows.scalars[EVICTIONS] - before[0], rows.scalars[DAMAGE] - before[1]
+
+
+# --- rows enter and leave ---
 
 
 @helper
-def keep_row(code: KernelCode, rows: Rows, batch: Batch, i: int, s: int, coefficient: float, xx: float) -> None:
-    """Example i in slot s, which is free or that of a row to be overwritten."""
+def keep_row(code: KernelCode, rows: Rows, t: Mistake, s: int, coefficient: float) -> None:
+    """Example t in slot s, which is free or that of a row to be overwritten."""
     marks, numbers, used, counts = rows.marks, rows.numbers, rows.used, rows.counts
-    first = batch.indptr[batch.row[i]]
-    nonzeros = batch.indptr[batch.row[i] + 1] - first
+    indices, values, first, last = t.x
+    nonzeros = last - first
     if s < used[SUPPORT]:
         counts[NONZEROS] -= marks[s, END] - marks[s, BEGIN]
     else:
@@ -174,30 +203,30 @@ def keep_row(code: KernelCode, rows: Rows, batch: Batch, i: int, s: int, coeffic
     if used[NONZERO] + nonzeros > 2 * counts[NONZEROS] + HOLES:
         close_holes(rows)
     at = used[NONZERO]
-    marks[s, OWNER], marks[s, BEGIN], marks[s, END] = batch.task[i], at, at + nonzeros
+    marks[s, OWNER], marks[s, BEGIN], marks[s, END] = t.task, at, at + nonzeros
     for e in range(nonzeros):
-        rows.indices[at + e] = batch.indices[first + e]
-        rows.values[at + e] = batch.values[first + e]
+        rows.indices[at + e] = indices[first + e]
+        rows.values[at + e] = values[first + e]
     used[NONZERO] += nonzeros
     numbers[s, COEFFICIENT], numbers[s, ENTERED] = coefficient, rows.scalars[EVENTS]
-    numbers[s, SQUARE], numbers[s, SCALE] = xx, row_scale(code, xx)
+    numbers[s, SQUARE], numbers[s, SCALE] = t.xx, row_scale(code, t.xx)
 
 
 @helper_no_alloc
 def drop_row(rows: Rows, s: int) -> None:
-    """Give up slot s; the last row moves there."""
+    """Free slot s; the last row moves there."""
     marks, numbers, last = rows.marks, rows.numbers, rows.used[SUPPORT] - 1
     rows.counts[NONZEROS] -= marks[s, END] - marks[s, BEGIN]
-    for c in range(3):
+    for c in range(MARKS):
         marks[s, c] = marks[last, c]
-    for c in range(4):
+    for c in range(NUMBERS):
         numbers[s, c] = numbers[last, c]
     rows.used[SUPPORT] = last
 
 
 @helper
 def close_holes(rows: Rows) -> None:
-    """The rows one behind the other, in the order of their slots."""
+    """Store the rows without gaps between them, in the order of their slots."""
     marks, n, total = rows.marks, rows.used[SUPPORT], 0
     for s in range(n):
         total += marks[s, END] - marks[s, BEGIN]

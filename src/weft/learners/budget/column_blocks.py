@@ -1,10 +1,10 @@
 """The columns of several rows at once: each kept row is read from memory once for all of them.
 
-Where all kept rows are without gaps and not too wide (columns of a table), events are spread out one behind the other.
-Three of them meet three kept rows at a time, so that what was loaded into registers serves three sums, and a TILE of
-kept rows stays in the nearest cache until all events of the block have met it. Everywhere else `event_column` is asked
-for one event after the other. Every sum is the one that `event_column` takes, to the bit, so nothing depends on which
-events come together.
+Where all kept rows are without gaps and not too wide (columns of a table), events are written one after the other, each
+with a place per feature. Three of them meet three kept rows at a time, so that what was loaded into registers serves
+three sums, and a TILE of kept rows stays in the nearest cache until all events of the block have met it. Everywhere
+else `event_column` is called for one event after the other. Every sum is the one that `event_column` takes, to the bit,
+so nothing depends on which events come together.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,6 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.instructions import grid_dots
 from weft.compiled.jit import compiled, helper_no_alloc, inlined_only
-from weft.graphs.relation import Relation
 from weft.learners.budget.active_set import (
     BEGIN,
     COEFFICIENT,
@@ -27,9 +26,10 @@ from weft.learners.budget.active_set import (
     Rows,
     combine,
 )
-from weft.learners.budget.columns import Workspace, dot, event_column, first_of, workspace
-from weft.learners.budget.ties import COMPLETE, NO_TASKS, tie
+from weft.learners.budget.kernel_columns import Workspace, event_column, first_of, row_dot, workspace
+from weft.learners.budget.ties import COMPLETE, NO_TASKS, TaskKernel, tie
 from weft.maths.kernels import LINEAR, POLY, KernelCode, row_scale, scaled_value
+from weft.maths.vectors import SparseRow, clear_row, spread_out
 from weft.storage.batch import Batch
 from weft.storage.state import SUPPORT
 
@@ -43,14 +43,14 @@ XX, OF_ROW = range(2)
 """Columns of `sizes`."""
 
 WIDEST = 1 << 12
-"""Events are not spread out if kept rows have features beyond this."""
+"""Events come one by one if kept rows have features beyond this."""
 
 
 class Block(NamedTuple):
     """Working space for the columns of up to TOGETHER events."""
 
     columns: Floats  # an event a row
-    spread: Floats  # the events one behind the other, zeros in between; empty if they come one by one
+    spread: Floats  # the events one after the other, by feature; empty if they come one by one
     width: int  # of an event in `spread`
     sizes: Floats  # |x|^2 and `row_scale` of every event
     firsts: Ints  # the first feature of every kept row
@@ -59,12 +59,12 @@ class Block(NamedTuple):
 
 @compiled
 def column_block(ties: int, state: ActiveSet, events: int) -> Block:
-    """For so many events and the rows that are kept now."""
+    """For this many events and the rows that are kept now."""
     n, width, marks = state.used[SUPPORT], 0, state.marks
     firsts = np.empty(n, np.int64)
     together = events >= THREE and ties in (COMPLETE, NO_TASKS)  # where every row counts for every task
     for s in range(n):
-        firsts[s] = first_of(state.indices, marks[s, BEGIN], marks[s, END])
+        firsts[s] = first_of(SparseRow(state.indices, state.values, marks[s, BEGIN], marks[s, END]))
         width = max(width, firsts[s] + marks[s, END] - marks[s, BEGIN])
         together = together and firsts[s] >= 0
     together = together and 0 < width <= WIDEST
@@ -76,20 +76,18 @@ def column_block(ties: int, state: ActiveSet, events: int) -> Block:
 
 
 @helper_no_alloc
-def event_columns(
-    code: KernelCode, ties: int, rows: Rows, relation: Relation, batch: Batch, first: int, block: Block
-) -> int:
+def event_columns(kernel: TaskKernel, rows: Rows, batch: Batch, first: int, block: Block) -> int:
     """The kernels of the examples from `first` on with all rows, in the rows of `columns`; returns the next example."""
     if len(block.spread) == 0:
-        event_column(code, ties, rows, relation, batch, first, block.work, block.columns[0])
+        event_column(kernel, rows, batch, first, block.work, block.columns[0])
         return first + 1
     last, n = min(first + len(block.columns), len(batch.task)), rows.used[SUPPORT]
     for i in range(first, last):
-        _spread(code, batch, i, i - first, block)
+        _spread(kernel.base, batch, i, i - first, block)
     for s in range(0, n, TILE):
         _products(rows, s, min(s + TILE, n), last - first, block)
         for i in range(first, last):
-            _values(code, ties, rows, relation, batch.task[i], s, min(s + TILE, n), i - first, block)
+            _values(kernel, rows, batch.task[i], (s, min(s + TILE, n)), i - first, block)
     for e in range(len(block.spread)):
         block.spread[e] = 0.0
     return last
@@ -98,16 +96,15 @@ def event_columns(
 @helper_no_alloc
 def _spread(code: KernelCode, batch: Batch, i: int, at: int, block: Block) -> None:
     """Example i by feature, and its sizes; features that no kept row has do not matter."""
-    indices, values, wide, shift = batch.indices, batch.values, block.work.wide, at * block.width
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    for e in range(begin, end):
-        wide[indices[e]] = values[e]
-        if indices[e] < block.width:
-            block.spread[shift + indices[e]] = values[e]
-    xx = dot(wide, indices, values, begin, end, first_of(indices, begin, end))
+    wide, shift = block.work.wide, at * block.width
+    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    spread_out(wide, x)
+    for e in range(x.begin, x.end):
+        if x.indices[e] < block.width:
+            block.spread[shift + x.indices[e]] = x.values[e]
+    xx = row_dot(wide, x, first_of(x))
     block.sizes[at, XX], block.sizes[at, OF_ROW] = xx, row_scale(code, xx)
-    for e in range(begin, end):
-        wide[indices[e]] = 0.0
+    clear_row(wide, x)
 
 
 @inlined_only
@@ -119,12 +116,13 @@ def _products(rows: Rows, first: int, last: int, count: int, block: Block) -> No
         whole, following = (count // THREE * THREE, s + THREE) if alike else (0, s + 1)
         for i in range(0, whole, THREE):
             at, length = i * width + block.firsts[s], marks[s, END] - marks[s, BEGIN]
-            j, k, m = marks[s, BEGIN], marks[s + 1, BEGIN], marks[s + 2, BEGIN]
-            grid_dots(block.spread, at, width, rows.values, j, k, m, length, columns, i * columns.shape[1] + s)
+            events = (at, at + width, at + 2 * width)
+            begins = (marks[s, BEGIN], marks[s + 1, BEGIN], marks[s + 2, BEGIN])
+            grid_dots(block.spread, events, rows.values, begins, length, columns, i * columns.shape[1] + s)
         for r in range(s, following):
             for i in range(whole, count):
-                at = i * width + block.firsts[r]
-                columns[i, r] = dot(block.spread, rows.indices, rows.values, marks[r, BEGIN], marks[r, END], float(at))
+                z = SparseRow(rows.indices, rows.values, marks[r, BEGIN], marks[r, END])
+                columns[i, r] = row_dot(block.spread, z, float(i * width + block.firsts[r]))
         s = following
 
 
@@ -160,12 +158,11 @@ def combine_columns(rows: Rows, block: Block, count: int, totals: Floats) -> Non
 
 
 @inlined_only
-def _values(
-    code: KernelCode, ties: int, rows: Rows, relation: Relation, task: int, first: int, last: int, at: int, block: Block
-) -> None:
-    """The kernels of an event with the kept rows first .. last-1 from its products with them."""
+def _values(kernel: TaskKernel, rows: Rows, task: int, tile: tuple[int, int], at: int, block: Block) -> None:
+    """The kernels of event `at` of a block with a tile of kept rows, from its products with them."""
+    code, ties, (first, last) = kernel.base, kernel.ties, tile
     columns, numbers, xx, scale = block.columns, rows.numbers, block.sizes[at, XX], block.sizes[at, OF_ROW]
-    if code.kind == LINEAR and ties == COMPLETE:  # frequent cases, without the questions of the others
+    if code.kind == LINEAR and ties == COMPLETE:  # frequent cases, without the branches of the others
         for s in range(first, last):
             bond = 2.0 if rows.marks[s, OWNER] == task else 1.0
             columns[at, s] = bond * (columns[at, s] * (scale * numbers[s, SCALE]))
@@ -177,6 +174,6 @@ def _values(
             columns[at, s] = bond * (base * base)
         return
     for s in range(first, last):
-        bond = tie(ties, relation, task, rows.marks[s, OWNER])
+        bond = tie(kernel, task, rows.marks[s, OWNER])
         value = scaled_value(code, columns[at, s], xx, numbers[s, SQUARE], scale * numbers[s, SCALE])
         columns[at, s] = bond * value

@@ -8,9 +8,11 @@ t extends the inverse (block inversion), and on the extended inverse E
     g = -E_.r / E_rr    are the coefficients of r projected on the others, and
     E_lm - E_lr E_rm / E_rr    is the inverse without r.
 
-Matrices are larger than what is live: slots 0..n-1 hold members, and only the lower triangle (column <= row) is read
-or written.
+Matrices may be larger than n x n: slots 0..n-1 hold members, and only the lower triangle (column <= row) is read or
+written.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +38,22 @@ many again after a refinement, which is done with the true H.
 """
 
 
+class Gram(NamedTuple):
+    """The Gram matrix H of the members and its inverse Q, lower triangles."""
+
+    H: Floats
+    Q: Floats
+
+
+class Vectors(NamedTuple):
+    """Working space, a number per member each."""
+
+    a: Floats  # the coefficients H^-1 k
+    rest: Floats
+    column: Floats
+    product: Floats
+
+
 @helper
 def refine(Q: Floats, n: int, k: Floats, a: Floats, rest: Floats) -> float:
     """a += Q (k - H a) for rest = H a; largest |k - H a| before, as a part of the largest |k|."""
@@ -47,15 +65,14 @@ def refine(Q: Floats, n: int, k: Floats, a: Floats, rest: Floats) -> float:
 
 
 @compiled
-def coefficients(H: Floats, Q: Floats, n: int, k: Floats, a: Floats, rest: Floats) -> float:
+def coefficients(gram: Gram, n: int, k: Floats, v: Vectors) -> float:
     """a = H^-1 k as Q k, refined once: a += Q (k - H a).
 
-    Returns how far Q k was off: largest |k - H a| before the refinement, as a part of the largest |k|. `rest` is
-    scratch.
+    Returns how far Q k was off: largest |k - H a| before the refinement, as a part of the largest |k|.
     """
-    symmetric_times(Q, n, k, a)
-    symmetric_times(H, n, a, rest)
-    return refine(Q, n, k, a, rest)
+    symmetric_times(gram.Q, n, k, v.a)
+    symmetric_times(gram.H, n, v.a, v.rest)
+    return refine(gram.Q, n, k, v.a, v.rest)
 
 
 @helper
@@ -66,22 +83,20 @@ def error_of_column(n: int, j: int, product: Floats) -> float:
 
 
 @compiled
-def inverse_error(H: Floats, Q: Floats, n: int, j: int, column: Floats, product: Floats) -> float:
-    """Largest |H Q e_j - e_j|: whether column j of Q still is one of the inverse. The vectors are scratch."""
-    take_column(Q, n, j, column)
-    symmetric_times(H, n, column, product)
-    return error_of_column(n, j, product)
+def inverse_error(gram: Gram, n: int, j: int, v: Vectors) -> float:
+    """Largest |H Q e_j - e_j|: whether column j of Q still is one of the inverse."""
+    take_column(gram.Q, n, j, v.column)
+    symmetric_times(gram.H, n, v.column, v.product)
+    return error_of_column(n, j, v.product)
 
 
 @compiled
-def checked_coefficients(
-    H: Floats, Q: Floats, n: int, j: int, k: Floats, a: Floats, rest: Floats, column: Floats, product: Floats
-) -> tuple[float, float]:
+def checked_coefficients(gram: Gram, n: int, j: int, k: Floats, v: Vectors) -> tuple[float, float]:
     """`coefficients` and `inverse_error` of column j, bit for bit, with one pass over H for both."""
-    symmetric_times(Q, n, k, a)
-    take_column(Q, n, j, column)
-    symmetric_times_two(H, n, a, column, rest, product)
-    return refine(Q, n, k, a, rest), error_of_column(n, j, product)
+    symmetric_times(gram.Q, n, k, v.a)
+    take_column(gram.Q, n, j, v.column)
+    symmetric_times_two(gram.H, n, v.a, v.column, v.rest, v.product)
+    return refine(gram.Q, n, k, v.a, v.rest), error_of_column(n, j, v.product)
 
 
 @compiled
@@ -99,7 +114,8 @@ def append(Q: Floats, n: int, a: Floats, delta2: float) -> None:
 def remove(Q: Floats, n: int, r: int, column: Floats) -> bool:
     """Q <- Q_-r,-r - Q_-r,r Q_r,-r / Q_rr, and the last member moves into slot r. `column` is scratch.
 
-    False, with Q as it was, if Q_rr is not positive: Q is no inverse of a Gram matrix any more, and has to be rebuilt.
+    False, with Q as it was, if Q_rr is not positive: Q is not the inverse of a Gram matrix any more, and has to be
+    rebuilt.
     """
     pivot = Q[r, r]
     if not pivot > 0.0:
@@ -122,7 +138,7 @@ def extended_diagonal(Q: Floats, n: int, a: Floats, delta2: float, out: Floats) 
 
 @compiled
 def projection(Q: Floats, n: int, r: int, a: Floats, delta2: float, g: Floats) -> bool:
-    """Coefficients of r projected on the other old members and the new one, which stands in slot r of `g`.
+    """Coefficients of r projected on the other old members and the new one, which has slot r of `g`.
 
     g_l = -(delta2 Q_lr + a_r a_l) / s and g_r = a_r / s with s = delta2 Q_rr + a_r^2: -E_.r / E_rr, where delta2 does
     not divide. False if there are none: see `replace`.
@@ -178,8 +194,9 @@ def replace(Q: Floats, n: int, r: int, a: Floats, delta2: float, column: Floats)
 
 
 @helper
-def is_sound(H: Floats, Q: Floats, n: int) -> bool:
+def is_sound(gram: Gram, n: int) -> bool:
     """Are all members apart from the span of the others? 1 / Q_jj is the squared distance, H_jj the squared length."""
+    H, Q = gram
     for j in range(n):
         if not (Q[j, j] > 0.0 and Q[j, j] * H[j, j] * LEAST_PIVOT < 1.0):
             return False
@@ -197,26 +214,27 @@ def invert(U: Floats, n: int, Q: Floats) -> None:
             Q[i, c] = 0.0
         for k in range(zero, i, four):
             last = k + four if k + four < i else i
-            add_rows(Q, i, scale, U, Q, k, last, zero, k + one)
+            add_rows(Q, i, scale, U, k, last, zero, k + one)
             for l in range(k + one, last):
-                add_rows(Q, i, scale, U, Q, l, l + one, k + one, l + one)
+                add_rows(Q, i, scale, U, l, l + one, k + one, l + one)
         Q[i, i] = -scale
     # Q = Y'Y: row i needs no row of Y above it.
     for i in range(size):
         x = Q[i, i]
         for c in range(i + one):
             Q[i, c] *= x
-        add_rows(Q, i, 1.0, Q, Q, i + one, size, zero, i + one)
+        add_rows(Q, i, 1.0, Q, i + one, size, zero, i + one)
 
 
 @compiled
-def rebuild(H: Floats, Q: Floats, n: int, U: Floats) -> float:
+def rebuild(gram: Gram, n: int, U: Floats) -> float:
     """Q = H^-1 by Cholesky's method, O(n^3), with `U` as scratch. Returns the ridge that H needed: 0 normally.
 
-    Members that depend on each other get a ridge on the diagonal; H Q is no identity then, and `inverse_error` large,
-    but `coefficients` are as good as ever. Each may be apart from those before it, and yet not from all others. Should
-    no ridge help (H has entries that are not finite), the answer is inf.
+    Members that depend on each other get a ridge on the diagonal; H Q is not the identity then, and `inverse_error`
+    large, but `coefficients` are as good as ever. Each may be apart from those before it, and yet not from all others.
+    Should no ridge help (H has entries that are not finite), the answer is inf.
     """
+    H, Q = gram
     mean = 0.0
     for i in range(n):
         mean += H[i, i]
@@ -225,7 +243,7 @@ def rebuild(H: Floats, Q: Floats, n: int, U: Floats) -> float:
     for _ in range(RIDGES):
         if factor(H, n, ridge, U):
             invert(U, n, Q)
-            if is_sound(H, Q, n):
+            if is_sound(gram, n):
                 return ridge
         ridge = FIRST_RIDGE * mean if ridge == 0.0 else RIDGE_GROWTH * ridge
     return np.inf

@@ -5,14 +5,15 @@ between tasks, with interaction matrix A = I + L,
 
     K([x, i], [z, j]) = (A^-1)_ij K'(x, z)                                                              Sec. 3
 
-lets a row that one task kept speak for all that it is tied to. All learners here are Perceptrons on it: they learn from
-mistakes, y f(x) <= 0, alone. They differ in what leaves the active set when it is full:
+lets a row that one task kept count for all tasks that it is tied to. All learners here are Perceptrons on it: they
+learn only from mistakes, y f(x) <= 0. They differ in which row leaves the active set when it is full:
 
-    mt-perceptron   nothing: it grows with every mistake
-    mtbprj          the row that the others can best stand in for; a row nearly in their span does not even enter
-    mtbprj-2        the same with task marks ignored, and weights for every task
-    mtrbp           a random row, with a bound on the expected mistakes
-    mtforg          the oldest row, faded by then, with a bound on the mistakes
+    mt-perceptron   none: it grows with every mistake                                          `perceptron`
+    mtbprj          the one that the others can best replace; a row nearly in their span       `mtbprj`, Algorithm 1
+                    does not even enter
+    mtbprj-2        the same with task marks ignored, and weights for every task               `mtbprj2`, Algorithm 2
+    mtrbp           a random row, with a bound on the expected mistakes                        `mtrbp`, Algorithm 3
+    mtforg          the oldest row, with shrunken weight, and a bound on the mistakes          `mtforg`, Sec. 4.3
 
 >>> import weft
 >>> model = weft.Model("mtbprj", B=2, kernel="gaussian", tasks=["ann", "bob"])
@@ -21,32 +22,31 @@ mistakes, y f(x) <= 0, alone. They differ in what leaves the active set when it 
 >>> [(row.task, row.coefficient, row.row) for row in model.support()]
 [('ann', 1.0, {}), ('bob', -1.0, {0: 1.0})]
 
-Reading. Linear and polynomial kernels are cosine-normalised unless the kernel says otherwise, since the theory takes
-K'(x, x) = 1; a row with K'(x, x) = 0 never enters. The number of tasks N of the complete graph counts those seen so far
-unless they are declared (`tasks=`): (A^-1)_ij = (1 + [i = j]) / (N + 1). In Algorithm 1, line 12, the weight is meant
-in absolute value, or negative ones would always leave first. In Algorithm 2 the set is full at |S| = B, not B + 1, and
-line 14 has a factor A^-1 too many: with it f_l would not be the projection. The Forgetron's Psi has c_G^2 where Eq. 3
-prints c_G, its mu is y_r f'(x_r) with f' after the new row came, and M counts the mistake in progress.
+Interpretation. Linear and polynomial kernels are cosine-normalised unless the kernel says otherwise, since the theory
+takes K'(x, x) = 1; a row with K'(x, x) = 0 never enters. The number of tasks N of the complete graph counts those seen
+so far unless they are declared (`tasks=`): (A^-1)_ij = (1 + [i = j]) / (N + 1). In Algorithm 1, line 12, the weight is
+meant in absolute value, or negative ones would always leave first. In Algorithm 2 the set is full at |S| = B, not B +
+1, and line 14 has a factor A^-1 too many: with it f_l would not be the projection. The Forgetron's Psi has c_G^2 where
+Eq. 3 prints c_G, its mu is y_r f'(x_r) with f' after the new row came, and M counts the mistake in progress.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
 
 from weft.compiled.arrays import Array
-from weft.learner import Hooks
-from weft.learners.budget import projectron as budget_projectron
-from weft.learners.budget import projectron2 as budget_projectron2
-from weft.learners.budget.active_set import LARGEST, ActiveSet
+from weft.learner import Hooks, Kernels
+from weft.learners.budget import mtbprj, mtbprj2
+from weft.learners.budget.active_set import LARGEST, PLACES, ROW, ActiveSet, Budget
 from weft.learners.budget.parameters import Budgeted, KernelLearner, Projectron
 from weft.learners.budget.perceptron import FORGETRON, RANDOM
-from weft.learners.budget.projectron2 import ROW
-from weft.learners.budget.ties import GRAPH, NONE, matrix_of
+from weft.learners.budget.ties import GRAPH, NO_TASKS, NONE, matrix_of
 from weft.learners.parameters import Real, Whole, parameter
-from weft.maths.generator import seeded
+from weft.maths.generator import LENGTH, seeded
+from weft.names import Name
 from weft.storage.state import MOVER, SUPPORT
 
 
@@ -62,10 +62,7 @@ class Mtbprj(Projectron):
     """Multitask budget Projectron: rows and their task marks are projected on those that are kept."""
 
     name: ClassVar[str] = "mtbprj"
-
-    @property
-    def module(self) -> ModuleType:
-        return budget_projectron
+    kernels: ClassVar[Kernels] = mtbprj.KERNELS
 
 
 @dataclass(frozen=True)
@@ -73,16 +70,16 @@ class Mtbprj2(Projectron):
     """Multitask budget Projectron that ignores task marks when it projects, and has weights for every task."""
 
     name: ClassVar[str] = "mtbprj-2"
+    kernels: ClassVar[Kernels] = mtbprj2.KERNELS
 
-    @property
-    def module(self) -> ModuleType:
-        return budget_projectron2
+    def compiled_parameters(self) -> Budget:
+        return super().compiled_parameters()._replace(column_ties=NO_TASKS)
 
     def more_axes(self) -> dict[str, tuple[str | int, ...]]:
         axes: dict[str, tuple[str | int, ...]] = dict(super().more_axes())
         if self.ties == GRAPH:
             return axes | {"weights": ("task", "support")}
-        axes |= {"used": (3,), "weights": ("mover", "support"), "places": ("task", 2)}
+        axes |= {"used": (3,), "weights": ("mover", "support"), "places": ("task", PLACES)}
         return axes if self.ties == NONE else axes | {"sums": ("mover", "support")}
 
     def movers(self, state: ActiveSet) -> int:
@@ -114,7 +111,10 @@ class Mtrbp(Budgeted):
     seed: int = parameter(0, "of the generator that draws the row to leave", Whole(at_least=0))
 
     def more_axes(self) -> dict[str, tuple[str | int, ...]]:
-        return {"generator": (len(seeded(0)),)}
+        return {"generator": (LENGTH,)}
+
+    def init(self, tasks: Sequence[Name] = ()) -> ActiveSet:
+        return super().init(tasks)._replace(generator=seeded(self.seed))
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,9 @@ class Mtforg(Budgeted):
     R: float = parameter(
         1.0, "bound on sqrt(K'(x, x)) of every row, 1 for Gaussian and normalised kernels", Real(above=0)
     )
+
+    def compiled_parameters(self) -> Budget:
+        return super().compiled_parameters()._replace(R2=self.R**2)
 
     @property
     def hooks(self) -> Hooks:

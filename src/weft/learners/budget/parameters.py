@@ -1,10 +1,9 @@
-"""What the kernel learners on a budget share: the kernel, the graph, the budget, and what a model asks them."""
+"""What the kernel learners on a budget share: the kernel, the graph, the budget, and the methods that a model calls."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,21 +14,25 @@ from weft.graphs.interaction import CliqueBlocks, General
 from weft.graphs.reading import Graph
 from weft.graphs.relation import no_relation, relation_of, solve_rows
 from weft.learner import Hooks, Kept, Kernels, Target, Traits, Usage
-from weft.learners.budget import perceptron as budget_perceptron
 from weft.learners.budget.active_set import (
     BEGIN,
     COEFFICIENT,
+    COUNTS,
     END,
     ENTERED,
     EVENTS,
     FACTOR,
+    MARKS,
     NONZEROS,
+    NUMBERS,
     OWNER,
+    PLACES,
+    SCALARS,
     TRACE,
     ActiveSet,
     Budget,
 )
-from weft.learners.budget.perceptron import PERCEPTRON
+from weft.learners.budget.perceptron import KERNELS, PERCEPTRON
 from weft.learners.budget.ties import KINDS, matrix_of
 from weft.learners.budget.usage import usage_of
 from weft.learners.parameters import Bytes, Flag, Parsed, Real, Whole, check, parameter
@@ -56,7 +59,10 @@ class KernelLearner:
 
     name: ClassVar[str]
     paper: ClassVar[str] = "Cavallanti and Cesa-Bianchi 2012"
+    kernels: ClassVar[Kernels] = KERNELS
     rule: ClassVar[int] = PERCEPTRON
+    pair_bytes: ClassVar[float] = 0.0
+    """What a byte budget counts for every pair of rows."""
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (CODES["hinge"], 0.0)
 
@@ -85,7 +91,7 @@ class KernelLearner:
 
     @property
     def traits(self) -> Traits:
-        """A^-1 contains the number of tasks, unless nobody is tied to anybody."""
+        """A^-1 contains the number of tasks, unless no task is tied to another."""
         return Traits(
             task_names=self.graph.names,
             counts_tasks=self.graph.kind != "none",
@@ -96,7 +102,7 @@ class KernelLearner:
 
     @property
     def hooks(self) -> Hooks:
-        """Rows of A^-1 are solved for when their task turns up."""
+        """Rows of A^-1 are solved for when their task arrives."""
         return Hooks(prepare=self.prepare) if isinstance(self.matrix, General) else Hooks()
 
     @cached_property
@@ -118,28 +124,21 @@ class KernelLearner:
 
     # --- what compiled code takes ---
 
-    @property
-    def module(self) -> ModuleType:
-        return budget_perceptron
-
-    @property
-    def kernels(self) -> Kernels:
-        module = self.module
-        return Kernels(module.predict, module.learn, module.predict_one, module.learn_one)
-
     @cached_property
     def hyper(self) -> Budget:
+        return self.compiled_parameters()
+
+    def compiled_parameters(self) -> Budget:
+        """The parameters that all rules read; those of one rule have their defaults."""
         B, size = self.limits
         return Budget(
             rule=self.rule,
             ties=self.ties,
+            column_ties=self.ties,
             kernel=self.kernel.code,
             B=NO_LIMIT if math.isinf(B) else int(B),
             bytes=size,
-            square=0.0 if self.module is budget_perceptron else 16.0,
-            eta=getattr(self, "eta", 0.0),
-            relative=getattr(self, "relative", False),
-            R2=getattr(self, "R", 1.0) ** 2,
+            square=self.pair_bytes,
             c2=1.0 if self.matrix is None else self.matrix.largest_diagonal,
         )
 
@@ -150,8 +149,9 @@ class KernelLearner:
 
     @cached_property
     def plan(self) -> Plan:
-        axes: dict[str, tuple[str | int, ...]] = {"marks": ("support", 3), "numbers": ("support", 4)}
-        axes |= {"indices": ("nonzero",), "values": ("nonzero",), "used": (2,), "counts": (3,), "scalars": (11,)}
+        axes: dict[str, tuple[str | int, ...]] = {"marks": ("support", MARKS), "numbers": ("support", NUMBERS)}
+        axes |= {"indices": ("nonzero",), "values": ("nonzero",), "used": (2,)}
+        axes |= {"counts": (COUNTS,), "scalars": (SCALARS,)}
         axes |= self.more_axes()
         most = {} if math.isinf(self.limits[0]) else {"support": int(self.limits[0])}
         counts: dict[str, tuple[str | int, ...]] = {"marks": ("task", "nonzero", "nonzero")}
@@ -172,23 +172,23 @@ class KernelLearner:
 
     def init(self, tasks: Sequence[Name] = ()) -> ActiveSet:
         ints, floats = np.zeros(0, np.int64), np.zeros(0)
-        scalars = np.zeros(11)
+        scalars = np.zeros(SCALARS)
         scalars[FACTOR] = 1.0
         axes = self.plan.axes
         return ActiveSet(
-            marks=np.zeros((0, 3), np.int64),
-            numbers=np.zeros((0, 4)),
+            marks=np.zeros((0, MARKS), np.int64),
+            numbers=np.zeros((0, NUMBERS)),
             indices=ints.copy(),
             values=floats.copy(),
             used=np.zeros(int(axes["used"][0]), np.int64),
             counts=np.array([len(tasks), 0, 0]),
             scalars=scalars,
-            generator=seeded(getattr(self, "seed", 0)),
+            generator=seeded(0),
             gram=np.zeros((0, 0)),
             inverse=np.zeros((0, 0)),
             weights=np.zeros((0, 0)),
             sums=np.zeros((0, 0)),
-            places=np.zeros((0, 2), np.int64),
+            places=np.zeros((0, PLACES), np.int64),
             wide=floats.copy(),
             relation=no_relation() if self.matrix is None else relation_of(self.matrix, self.graph.order(tasks)),
         )
@@ -202,7 +202,7 @@ class KernelLearner:
         raise ValueError(f"{self.name} keeps rows, and has no weights to explain a score by; see model.support()")
 
     def relations(self, state: ActiveSet, tasks: int) -> Array:
-        """A^-1: how much a row of one task says about another."""
+        """A^-1: how much a row of one task counts for another."""
         if not tasks:
             return np.zeros((0, 0))
         if self.matrix is None:
@@ -238,7 +238,7 @@ class KernelLearner:
 
 
 def _check(arrays: Mapping[str, Array]) -> None:
-    """A file may claim anything: every row must lie within the values, and the generator must be one."""
+    """A file may contain anything: every row must lie within the values, and the generator must be valid."""
     begin, end = arrays["marks"][:, BEGIN], arrays["marks"][:, END]
     if np.any(begin > end):
         raise ValueError("the state's kept rows end before they begin")
@@ -283,6 +283,11 @@ class Projectron(Budgeted):
         0.01, "a row whose distance to the span of the others is at most this is projected", Real(at_least=0)
     )
     relative: bool = parameter(False, "whether eta is relative to the length of the row, sqrt(K(x, x))", Flag())
+
+    pair_bytes: ClassVar[float] = 16.0
+
+    def compiled_parameters(self) -> Budget:
+        return super().compiled_parameters()._replace(eta=self.eta, relative=self.relative)
 
     def more_axes(self) -> dict[str, tuple[str | int, ...]]:
         return {"gram": ("support", "support"), "inverse": ("support", "support")}

@@ -1,8 +1,8 @@
 """Symmetric matrices of which the lower triangle is kept: products with vectors, rows of members, Cholesky's method.
 
-Matrices are larger than what is live: rows and columns 0..n-1 count, and only entries with column <= row are read or
-written. Products are bound by memory, so loops go along rows, several rows at a time, and in a form that compilers turn
-into vector instructions without changing the order of a sum.
+Matrices may be larger than n x n: only rows and columns 0..n-1 are in use, and only entries with column <= row are read
+or written. Products are bound by memory, so loops go along rows, several rows at a time, and in a form that compilers
+turn into vector instructions without changing the order of a sum.
 """
 
 import numpy as np
@@ -138,21 +138,19 @@ def move_last(M: Floats, n: int, r: int) -> None:
 
 
 @inlined_only
-def add_rows(
-    M: Floats, i: Index, scale: float, C: Floats, R: Floats, first: Index, last: Index, begin: Index, end: Index
-) -> None:
-    """M_i += scale * the sum of C_ki R_k over k = first..last-1, in the columns begin..end-1."""
+def add_rows(M: Floats, i: Index, scale: float, C: Floats, first: Index, last: Index, begin: Index, end: Index) -> None:
+    """M_i += scale * the sum of C_ki M_k over k = first..last-1, in the columns begin..end-1."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     whole = first + (last - first) // four * four
     for k in range(first, whole, four):
         l, m, o = k + one, k + two, k + three
         x, y, z, w = scale * C[k, i], scale * C[l, i], scale * C[m, i], scale * C[o, i]
         for c in range(begin, end):
-            M[i, c] += (x * R[k, c] + y * R[l, c]) + (z * R[m, c] + w * R[o, c])
+            M[i, c] += (x * M[k, c] + y * M[l, c]) + (z * M[m, c] + w * M[o, c])
     for k in range(whole, last):
         x = scale * C[k, i]
         for c in range(begin, end):
-            M[i, c] += x * R[k, c]
+            M[i, c] += x * M[k, c]
 
 
 @compiled
@@ -166,7 +164,7 @@ def factor(H: Floats, n: int, ridge: float, U: Floats) -> bool:
         for c in range(j, size):
             U[j, c] = H[c, j]
         U[j, j] += ridge
-        add_rows(U, j, -1.0, U, U, zero, j, j, size)
+        add_rows(U, j, -1.0, U, zero, j, j, size)
         pivot = U[j, j]
         if not pivot > LEAST_PIVOT * H[j, j]:
             return False

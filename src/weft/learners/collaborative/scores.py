@@ -1,31 +1,21 @@
-"""Scores from a table of weights, a row per task, and from one row of weights."""
+"""What both collaborative learners share: the score by a task's own model, and the trace."""
 
-from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import helper
+from weft.compiled.arrays import Floats
+from weft.compiled.jit import inlined_only
+from weft.maths.vectors import SparseRow, table_dot
 from weft.storage.batch import Batch
 
 
-@helper
-def table_scores(W: Floats, batch: Batch, lo: int, hi: int, scores: Floats) -> None:
-    """Examples lo .. hi-1, each under its own task."""
-    for i in range(lo, hi):
-        r = batch.row[i]
-        scores[i] = table_margin(W, batch.task[i], batch.indices, batch.values, batch.indptr[r], batch.indptr[r + 1])
+@inlined_only
+def score(u: Floats, batch: Batch, i: int) -> float:
+    """u_k.x of example i, by the model of its task."""
+    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    return table_dot(u, batch.task[i], x)
 
 
-@helper
-def table_margin(W: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    """w_k.x of the row values[begin:end]."""
-    s = 0.0
-    for e in range(begin, end):
-        s += values[e] * W[k, indices[e]]
-    return s
-
-
-@helper
-def margin(w: Floats, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    """w.x of the row values[begin:end]."""
-    s = 0.0
-    for e in range(begin, end):
-        s += values[e] * w[indices[e]]
-    return s
+@inlined_only
+def record(trace: Floats, i: int, s: float, y: float, n2: float, rate: float) -> None:
+    """The loss, whether the personal model moves, |x|^2, and C or r, if they are asked for."""
+    if trace.shape[0]:
+        moves = 1.0 if y * s < 1.0 and n2 > 0.0 else 0.0
+        trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = max(0.0, 1.0 - y * s), moves, n2, rate

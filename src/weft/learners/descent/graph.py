@@ -22,9 +22,9 @@ from weft.learners.descent.exact_sums import add_exactly
 from weft.learners.descent.positions import GraphScalar as S
 from weft.learners.descent.positions import Trace
 from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, Rule, rate_of
-from weft.maths.kernels import sparse_dot
 from weft.maths.losses import loss_value, slope
 from weft.maths.rounds import widest_round
+from weft.maths.vectors import sparse_dot
 from weft.storage.batch import NO_ROOM, Batch, set_single, status
 from weft.storage.pairs import (
     HASHED,

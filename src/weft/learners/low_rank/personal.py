@@ -1,48 +1,52 @@
 """Personal parts under group soft thresholding, at the cost of the rows that change them.
 
 Every task k has a vector v_k. A proximal step shortens all of them by tau, and none of them turns (Yang, Zhao and Gao
-2017, Eq. 18). So a vector is kept as a row of `V` that rests, its length, and the length that v_k has by now:
+2017, Eq. 18). So a vector is kept as a row of `V` that does not change, its length, and the length that v_k has now:
 
     v_k = V[k] now_k / length_k          `lengths[k]` = (now_k, length_k)
 
 A proximal step is now_k <- max(now_k - tau, 0) for every task, one number each. A row x with the step a changes the
-numbers of its own features, and |v + a x|^2 = |v|^2 + 2 a v.x + a^2 |x|^2 says how long the sum is; where that cancels,
-the length is taken anew from V. A vector of length 0 is forgotten when the next row comes.
+numbers of its own features, and |v + a x|^2 = |v|^2 + 2 a v.x + a^2 |x|^2 is the squared length of the sum; where that
+cancels, the length is recomputed from V. A vector of length 0 is cleared when the next row comes.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled, helper_no_alloc
+from weft.compiled.arrays import Floats
+from weft.compiled.jit import inlined
+from weft.maths.vectors import SparseRow, table_dot
 
-NOW, LENGTH = range(2)
+LENGTHS = 2
+NOW, LENGTH = range(LENGTHS)
+"""Columns of `lengths`."""
 CANCELS = 1e-6
-"""A squared length that falls below this part of what it was is summed up anew."""
+"""A squared length that falls below this part of what it was is recomputed."""
 STRETCH = 1e60
 """Numbers that are more than this times too large are scaled back."""
 
 
-@helper_no_alloc
-def personal_score(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    """v_k.x of the row values[begin:end]."""
-    return _product(V, lengths, k, indices, values, begin, end) if lengths[k, NOW] > 0.0 else 0.0
+class Personal(NamedTuple):
+    """The vectors v_k of all tasks."""
+
+    V: Floats
+    lengths: Floats
 
 
-@helper_no_alloc
-def _product(V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int) -> float:
-    """v_k.x of a vector that is not 0."""
-    s = 0.0
-    for e in range(begin, end):
-        s += values[e] * V[k, indices[e]]
-    scale: float = lengths[k, NOW] / lengths[k, LENGTH]
-    return s * scale
+@inlined
+def personal_score(personal: Personal, k: int, x: SparseRow) -> float:
+    """v_k.x."""
+    V, lengths = personal
+    if lengths[k, NOW] > 0.0:
+        return float(table_dot(V, k, x) * (lengths[k, NOW] / lengths[k, LENGTH]))
+    return 0.0
 
 
-@compiled
-def lengthen(
-    V: Floats, lengths: Floats, k: int, indices: Ints, values: Floats, begin: int, end: int, a: float, n2: float
-) -> None:
+@inlined
+def lengthen(personal: Personal, k: int, x: SparseRow, a: float, n2: float) -> None:
     """v_k <- v_k + a x, with n2 = |x|^2."""
+    (V, lengths), (indices, values, begin, end) = personal, x
     if a == 0.0 or n2 == 0.0:
         return
     if lengths[k, NOW] == 0.0:
@@ -55,7 +59,7 @@ def lengthen(
         return
     now = lengths[k, NOW]
     scale = now / lengths[k, LENGTH]
-    square = now * now + 2.0 * a * _product(V, lengths, k, indices, values, begin, end) + a * a * n2
+    square = now * now + 2.0 * a * (table_dot(V, k, x) * scale) + a * a * n2
     for e in range(begin, end):
         V[k, indices[e]] += a / scale * values[e]
     if square > CANCELS * now * now:
@@ -74,10 +78,10 @@ def lengthen(
         lengths[k, LENGTH] = lengths[k, NOW]
 
 
-@compiled
-def shorten(lengths: Floats, tau: float) -> float:
-    """Every vector is shortened by tau, or is 0; returns the sum of the lengths."""
-    total = 0.0
+@inlined
+def shorten(personal: Personal, tau: float) -> float:
+    """Every vector is shortened by tau, or is 0; returns the sum of the lengths (Eq. 18)."""
+    lengths, total = personal.lengths, 0.0
     for k in range(len(lengths)):
         if lengths[k, NOW] > 0.0:
             lengths[k, NOW] = max(lengths[k, NOW] - tau, 0.0)
@@ -85,15 +89,14 @@ def shorten(lengths: Floats, tau: float) -> float:
     return total
 
 
-def vectors(V: Floats, lengths: Floats) -> Floats:
+def vectors(personal: Personal) -> Floats:
     """The vectors v_k, as rows.
 
-    >>> lengths = np.zeros((2, 2))
-    >>> V = np.zeros((2, 3))
-    >>> lengthen(V, lengths, 0, np.array([0, 2]), np.array([3.0, 4.0]), 0, 2, 1.0, 25.0)
-    >>> shorten(lengths, 2.5), vectors(V, lengths).tolist()
+    >>> personal = Personal(np.zeros((2, 3)), np.zeros((2, 2)))
+    >>> lengthen(personal, 0, SparseRow(np.array([0, 2]), np.array([3.0, 4.0]), 0, 2), 1.0, 25.0)
+    >>> shorten(personal, 2.5), vectors(personal).tolist()
     (2.5, [[1.5, 0.0, 2.0], [0.0, 0.0, 0.0]])
     """
-    now, length = lengths[:, NOW], lengths[:, LENGTH]
-    found: Floats = V * np.where(now > 0.0, now / np.where(length > 0.0, length, 1.0), 0.0)[:, None]
+    now, length = personal.lengths[:, NOW], personal.lengths[:, LENGTH]
+    found: Floats = personal.V * np.where(now > 0.0, now / np.where(length > 0.0, length, 1.0), 0.0)[:, None]
     return found

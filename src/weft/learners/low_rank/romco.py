@@ -18,12 +18,12 @@ of (s - h)^2 / 2 + rho log(1 + s^2), rho = eta1 lam1 (`romco-logd`: the log-dete
 >>> model.relations().round(3).tolist(), model.outliers().round(3).tolist()
 ([[1.0, -0.743], [-0.743, 1.0]], [0.85, 0.657])
 
-Reading. All columns are shrunk, also those of tasks that are absent or have no loss: on streams of one task a round,
-that is up to m times as often, so that the lambdas should be smaller by as much. A round without labels is no round.
-`schedule` multiplies both steps by 1, 1/sqrt(t) or kappa^(t-1) in round t, which counts rounds without loss as well;
-with `rho_only` it multiplies rho alone, and `rho0` stands for eta1 lam1: the paper has 1/rho begin at 1 and grow, which
-its grids for eta1 and lam1 contradict. The log-determinant sends no singular value to 0, contrary to a remark in the
-paper: `rank` counts those that can be told from 0.
+Interpretation. All columns are shrunk, also those of tasks that are absent or have no loss: on streams of one task a
+round, that is up to m times as often, so that the lambdas should be smaller by as much. A round without labels does not
+count. `schedule` multiplies both steps by 1, 1/sqrt(t) or kappa^(t-1) in round t, which counts rounds without loss as
+well; with `rho_only` it multiplies rho alone, and `rho0` replaces eta1 lam1: the paper has 1/rho begin at 1 and grow,
+which its grids for eta1 and lam1 contradict. The log-determinant sends no singular value to 0, contrary to a remark in
+the paper: `rank` counts those that can be told from 0.
 """
 
 from collections.abc import Sequence
@@ -34,10 +34,11 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.learner import Hooks, Kernels, Shares, Target, Traits
-from weft.learners.low_rank import gram_prox
-from weft.learners.low_rank.gram_prox import FLOOR
-from weft.learners.low_rank.personal import vectors
-from weft.learners.low_rank.rounds import KERNELS, PLAN, SCHEDULES, Hyper, Parts
+from weft.learners.low_rank import pieces
+from weft.learners.low_rank.personal import LENGTHS, NOW, Personal, vectors
+from weft.learners.low_rank.pieces import FLOOR
+from weft.learners.low_rank.rounds import KERNELS
+from weft.learners.low_rank.state import PLAN, SCALARS, SCHEDULES, TRACE, Hyper, Parts
 from weft.learners.parameters import Bytes, Choice, Flag, Real, check, parameter
 from weft.learners.task_matrix import LIMIT, refuse_tables
 from weft.maths.losses import HINGE
@@ -84,7 +85,7 @@ class _Romco:
             iterates=True,
             conservative=not self.always_prox,
             similarities=True,
-            trace=("loss", "moved", "n2", "penalty"),
+            trace=TRACE,
         )
 
     @property
@@ -122,13 +123,13 @@ class _Romco:
         refuse_tables(self, tasks, features, tables=2, matrices=2)
 
     def init(self, tasks: Sequence[Any] = ()) -> Parts:
-        U = gram_prox.zeros(0, 0, room=0, nonzeros=0)
-        return Parts(*U, np.zeros((0, 0)), np.zeros((0, 2)), np.zeros(3), np.zeros(0))
+        U = pieces.zeros(0, 0, room=0, nonzeros=0)
+        return Parts(*U, np.zeros((0, 0)), np.zeros((0, LENGTHS)), np.zeros(SCALARS), np.zeros(0))
 
     def parts(self, state: Parts, tasks: int, features: int) -> tuple[Array, Array]:
         """The low-rank and the personal part, (tasks, features) each."""
-        U = gram_prox.matrix(state.U)[:features, :tasks].T.copy()
-        return U, vectors(state.V, state.lengths)[:tasks, :features]
+        U = pieces.matrix(state.U)[:features, :tasks].T.copy()
+        return U, vectors(state.personal)[:tasks, :features]
 
     def weights(self, state: Parts, tasks: int, features: int) -> Array:
         low, personal = self.parts(state, tasks, features)
@@ -136,15 +137,15 @@ class _Romco:
 
     def relations(self, state: Parts, tasks: int) -> Array:
         """Cosines between the columns of the low-rank part; 0 where a column is 0, and 1 on the diagonal."""
-        return cosines(gram_prox.matrix(state.U)[:, :tasks].T)
+        return cosines(pieces.matrix(state.U)[:, :tasks].T)
 
     def outliers(self, state: Parts, tasks: int, features: int) -> Floats:
         """The lengths of the personal parts."""
-        return state.lengths[:tasks, 0].copy()
+        return state.lengths[:tasks, NOW].copy()
 
     def rank(self, state: Parts) -> int:
         """How many singular values of the low-rank part can be told from 0."""
-        U = gram_prox.matrix(state.U)
+        U = pieces.matrix(state.U)
         s = np.linalg.svd(U, compute_uv=False) if U.size else np.zeros(1)
         return int(np.count_nonzero(s > FLOOR * s[0]))
 
@@ -152,8 +153,8 @@ class _Romco:
         """The personal part is a task's own, the low-rank part is shared."""
         own, shared = np.zeros(len(indices)), np.zeros(len(indices))
         if slot < tasks:
-            shared = gram_prox.column(state.U, slot)[indices]
-            own = vectors(state.V[slot : slot + 1], state.lengths[slot : slot + 1])[0, indices]
+            shared = pieces.column(state.U, slot)[indices]
+            own = vectors(Personal(state.V[slot : slot + 1], state.lengths[slot : slot + 1]))[0, indices]
         return Shares(own, shared, np.zeros(0, np.int64), np.zeros((0, len(indices))))
 
 

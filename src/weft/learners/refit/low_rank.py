@@ -15,10 +15,10 @@ over labels -1 and +1; eps > 0 makes the first unique.
 >>> weft.Model("mtfl", gamma=0.1).fit(stream).weights().round(3).tolist()
 [[1.31, -1.31], [0.414, 0.414]]
 
-Reading. Both classify: `mtfl` and `trml` with the squared loss fit -1 and +1 as numbers. The step of `trml`, one over
-max |X_i|^2/(4 n_i), is that of the logistic loss; the squared loss has the curvature 2 |X_i|^2/n_i. The number of
-features d, which counts in |[W, sqrt(eps) I]|_*, is that of the features that have occurred. A task without rows has
-w = 0. How tasks are related is told by the cosines between their models, since the papers have no matrix of that kind.
+Interpretation. Both classify: `mtfl` and `trml` with the squared loss fit -1 and +1 as numbers. The step of `trml`, one
+over max |X_i|^2/(4 n_i), is that of the logistic loss; the squared loss has the curvature 2 |X_i|^2/n_i. The number of
+features d, which counts in |[W, sqrt(eps) I]|_*, is that of the features that have occurred. A task without rows has w
+= 0. How tasks are related is told by the cosines between their models, since the papers have no matrix of that kind.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats
 from weft.learners.parameters import Choice, Real, parameter
-from weft.learners.refit.keeping import Data, Refitted, Refitting, data_of, store
+from weft.learners.refit.kept_rows import Data, Refitted, Refitting, data_of, store
 from weft.learners.refit.low_rank_fits import feature_learning, trace_norm
 from weft.maths.losses import CODES
 

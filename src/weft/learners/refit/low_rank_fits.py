@@ -25,7 +25,7 @@ DEPTH = 10
 FLATTER = 0.95
 """How much smaller a curvature is tried after every step."""
 TOGETHER = 1 << 24
-"""Rows of all tasks with at most so many entries are one table: 128 MiB."""
+"""Rows of all tasks are one table if it has at most this many entries: 128 MiB."""
 SAME = 1e-14
 """Squared singular values of the rows below this part of the largest are zeros."""
 SMALL = 1024
@@ -99,7 +99,7 @@ def _solved(tasks: _Squares, D: _Spread, gamma: float) -> Floats:
 
 
 def feature_learning(X: Any, y: Floats, task: Ints, gamma: float, eps: float, W: Floats) -> Fitted:
-    """Argyriou, Evgeniou and Pontil (2008), Alg. 1: w_i for a common D, D for these w_i, in turn until W rests.
+    """Argyriou, Evgeniou and Pontil (2008), Alg. 1: w_i for a common D, D for these w_i, in turn until W stays.
 
     With more features than rows it works in the space that the rows span. A small eps makes the alternation crawl, so
     steps are extrapolated from those before (Anderson 1965) wherever that lowers the objective.
@@ -171,7 +171,7 @@ def _extrapolated(images: list[Floats], changes: list[Floats]) -> Floats:
 
 
 def trace_norm(X: Any, y: Floats, task: Ints, N: Ints, lam: float, loss: int, W: Floats) -> Fitted:
-    """Ji and Ye (2009) by FISTA (Beck and Teboulle 2009), begun anew when the momentum points uphill.
+    """Ji and Ye (2009) by FISTA (Beck and Teboulle 2009), restarted when the momentum points uphill.
 
     No step needs to be shorter than one over the largest curvature of a task's mean loss, |X_i|^2 / (4 n_i) for the
     logistic loss and 2 |X_i|^2 / n_i for the squared one. Where the gradient turns less, as it does on most of the way,

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled
+from weft.compiled.jit import compiled, inlined_only
+from weft.maths.vectors import SparseRow, add_row, clear_row, dot, spread_out
 
 GAP = 1e-12
 """Primal minus dual at which a fit ends, relative to the loss of w = 0."""
@@ -31,7 +32,7 @@ MOST_TURNS = 1000
 PATIENCE = 10
 """Turns in which the dual has to rise: rows of very different sizes leave no digits to come closer."""
 PASSES = 10
-"""Over the rows that can move, between two looks at all of them."""
+"""Passes over the rows that can move, between two checks of all rows."""
 MOST_FREE = 256
 """Faces of more dimensions are left to coordinate descent: an eigenvalue problem of that size takes milliseconds."""
 FACES = 8
@@ -40,8 +41,20 @@ SAME = 1e-12
 """Eigenvalues below this part of the largest are zeros."""
 
 
+class Problem(NamedTuple):
+    """Rows as a CSR matrix, their labels, |x_i|^2 and bounds c_i, and the regulariser."""
+
+    indptr: Ints
+    indices: Ints
+    values: Floats
+    y: Floats
+    square: Floats
+    c: Floats
+    reg: float
+
+
 class Fit(NamedTuple):
-    """The best w that was met, 0 among them, its margins y_i <x_i, w>, the dual variables, and looks at all rows."""
+    """The best w that was met, 0 among them, its margins y_i <x_i, w>, the dual variables, and checks of all rows."""
 
     w: Floats
     margins: Floats
@@ -52,6 +65,7 @@ class Fit(NamedTuple):
 def svm(X: Any, y: Floats, c: Floats, reg: float, a: Floats) -> Fit:
     """The minimum for the rows of X, a CSR array, begun from dual variables a, which are cut to their boxes."""
     square = squares(X.indptr, X.data)
+    problem = Problem(X.indptr, X.indices, X.data, y, square, c, reg)
     idle = square == 0.0  # a row of zeros has the loss 1, whatever w
     a = np.where(idle, c, np.clip(a, 0.0, c))
     columns, total, turns, before = X.T, float(c.sum()), 0, -np.inf
@@ -72,10 +86,10 @@ def svm(X: Any, y: Floats, c: Floats, reg: float, a: Floats) -> Fit:
             before = dual
         w = w.copy()
         moving = np.flatnonzero(~idle & (((a < c) & (margins < 1.0)) | ((a > 0.0) & (margins > 1.0))))
-        descend(X.indptr, X.indices, X.data, y, square, c, reg, moving, a, w, PASSES)
+        descend(problem, moving, a, w, PASSES)
         free = np.flatnonzero(~idle & (a > 0.0) & (a < c))
         if 0 < len(free) <= MOST_FREE:
-            gram, slope = face(X.indptr, X.indices, X.data, y, reg, free, w)
+            gram, slope = face(problem, free, w)
             a[free] = _to_the_top(gram, slope, a[free], c[free])
 
 
@@ -91,7 +105,7 @@ def _to_the_top(gram: Floats, slope: Floats, a: Floats, c: Floats) -> Floats:
     """
     inside, length = np.arange(len(a)), np.sqrt(np.diag(gram))
     for _ in range(FACES):
-        size = length[inside]  # rows of length 1: how different their sizes are is no matter
+        size = length[inside]  # rows of length 1: how different their sizes are does not matter
         values, vectors = np.linalg.eigh(gram[inside][:, inside] / np.outer(size, size))
         turned = (slope[inside] / size) @ vectors
         curved = values > SAME * max(float(values[-1]), 0.0)
@@ -118,25 +132,29 @@ def _to_the_top(gram: Floats, slope: Floats, a: Floats, c: Floats) -> Floats:
 
 
 @compiled
-def face(
-    indptr: Ints, indices: Ints, values: Floats, y: Floats, reg: float, free: Ints, w: Floats
-) -> tuple[Floats, Floats]:
+def face(problem: Problem, free: Ints, w: Floats) -> tuple[Floats, Floats]:
     """y_i y_j <x_i, x_j> / reg between some rows, and the slopes 1 - y_i <x_i, w> of the dual."""
     n, wide = free.shape[0], np.zeros(w.shape[0])
     gram, slope = np.zeros((n, n)), np.ones(n)
     for s in range(n):
-        i = free[s]
-        for e in range(indptr[i], indptr[i + 1]):
-            wide[indices[e]] = values[e]
-            slope[s] -= y[i] * values[e] * w[indices[e]]
-        for t in range(s + 1):
-            j, product = free[t], 0.0
-            for e in range(indptr[j], indptr[j + 1]):
-                product += values[e] * wide[indices[e]]
-            gram[s, t] = gram[t, s] = y[i] * y[j] * product / reg
-        for e in range(indptr[i], indptr[i + 1]):
-            wide[indices[e]] = 0.0
+        _fill_row(problem, free, s, wide, w, gram, slope)
     return gram, slope
+
+
+@inlined_only
+def _fill_row(problem: Problem, free: Ints, s: int, wide: Floats, w: Floats, gram: Floats, slope: Floats) -> None:
+    """Row s of the face's Gram matrix up to the diagonal, and its mirror image; `wide` is 0 before and after."""
+    indptr, indices, values, y, _, _, reg = problem
+    i = free[s]
+    x = SparseRow(indices, values, indptr[i], indptr[i + 1])
+    spread_out(wide, x)
+    for e in range(x.begin, x.end):
+        slope[s] -= y[i] * values[e] * w[indices[e]]
+    for t in range(s + 1):
+        j = free[t]
+        product = dot(wide, SparseRow(indices, values, indptr[j], indptr[j + 1]))
+        gram[s, t] = gram[t, s] = y[i] * y[j] * product / reg
+    clear_row(wide, x)
 
 
 @compiled
@@ -150,35 +168,25 @@ def squares(indptr: Ints, values: Floats) -> Floats:
 
 
 @compiled
-def descend(
-    indptr: Ints,
-    indices: Ints,
-    values: Floats,
-    y: Floats,
-    square: Floats,
-    c: Floats,
-    reg: float,
-    moving: Ints,
-    a: Floats,
-    w: Floats,
-    passes: int,
-) -> None:
+def descend(problem: Problem, moving: Ints, a: Floats, w: Floats, passes: int) -> None:
     """Maximise the dual in one a_i after the other (Eq. 9 and 10), some times over the rows `moving`."""
     for _ in range(passes):
         farthest = 0.0
         for at in range(moving.shape[0]):
-            i = moving[at]
-            begin, end = indptr[i], indptr[i + 1]
-            score = 0.0
-            for e in range(begin, end):
-                score += values[e] * w[indices[e]]
-            slope = 1.0 - y[i] * score
-            changed = min(max(a[i] + slope * reg / square[i], 0.0), c[i])
-            if changed != a[i]:
-                farthest = max(farthest, abs(slope))
-                step = (changed - a[i]) * y[i] / reg
-                for e in range(begin, end):
-                    w[indices[e]] += step * values[e]
-                a[i] = changed
+            farthest = max(farthest, _step(problem, moving[at], a, w))
         if farthest < 1e-13:
             return
+
+
+@inlined_only
+def _step(problem: Problem, i: int, a: Floats, w: Floats) -> float:
+    """Maximise the dual in a_i; returns the size of its slope, or 0 if a_i stays."""
+    indptr, indices, values, y, square, c, reg = problem
+    x = SparseRow(indices, values, indptr[i], indptr[i + 1])
+    slope = 1.0 - y[i] * dot(w, x)
+    changed = min(max(a[i] + slope * reg / square[i], 0.0), c[i])
+    if changed == a[i]:
+        return 0.0
+    add_row(w, x, (changed - a[i]) * y[i] / reg)
+    a[i] = changed
+    return float(abs(slope))

@@ -16,9 +16,10 @@ import numpy as np
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper
 from weft.learner import Kept
-from weft.maths.kernels import kernel_value, sparse_dot
+from weft.maths.kernels import kernel_value
 from weft.maths.losses import direction, loss_value
 from weft.maths.rounds import first_aggressiveness, step_weights, widest_round
+from weft.maths.vectors import sparse_dot
 from weft.storage.batch import Batch, set_single, squared_norm, status
 from weft.storage.state import NONZERO, SUPPORT, Plan
 

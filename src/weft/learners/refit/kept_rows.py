@@ -1,9 +1,10 @@
-"""Batch formulations in a stream: all labelled rows are kept, and all models are fitted anew every `every` of them.
+"""Batch formulations in a stream: all labelled rows are kept, and all models are refitted after every `every` of them.
 
-Between two fits the weights stand still: rows are scored with them and kept, in compiled code. A fit is due at the end
-of the round in which the number of rows kept passes a multiple of `every`; before the first, all scores are 0. It sees
-nothing but the rows: tasks in the order of their first row, and features that occurred, so that neither names nor what
-was declared change a bit. What the last fit left is where the next one begins, which makes it faster and nothing else.
+Between two fits the weights do not change: rows are scored with them and kept, in compiled code. A fit is due at the
+end of the round in which the number of rows kept passes a multiple of `every`; before the first, all scores are 0. It
+sees nothing but the rows: tasks in the order of their first row, and features that occurred, so that neither names nor
+what was declared change a bit. What the last fit left is where the next one begins, which makes it faster and nothing
+else.
 
 A task that had no row at the last fit has the weights `fresh`, as a task that is not known: what the learner would give
 to a newcomer.
@@ -23,6 +24,7 @@ from weft.compiled.jit import compiled, inlined_only
 from weft.learner import Hooks, Kernels, Shares, Target, Traits, interpreted
 from weft.learners.parameters import Whole, check, parameter
 from weft.maths.losses import HINGE, loss_value
+from weft.maths.vectors import SparseRow, dot, table_dot
 from weft.storage.batch import Batch
 from weft.storage.state import NO_LIMIT, NONZERO, SUPPORT, Plan
 
@@ -67,7 +69,7 @@ FURTHER: dict[str, tuple[str | int, ...]] = {
     "P": ("task", "task"),
     "cluster": ("task",),
 }
-_WHOLE = ("owner", "ends", "indices", "used", "fitted", "cluster")
+_INTEGERS = ("owner", "ends", "indices", "used", "fitted", "cluster")
 
 
 class Data(NamedTuple):
@@ -162,7 +164,7 @@ class Refitting:
     def fit(self, state: Refitted, batch: Batch, start: int) -> int:
         """Keep the rows of a batch, and fit when all of them are; the first round for which there is no room."""
         scores, trace = np.empty(len(batch.task)), np.zeros((0, len(self.traits.trace)))
-        done, _ = _stretch(NO_LIMIT, HINGE, state, batch, start, scores, trace)
+        done, _ = keep_rows(NO_LIMIT, HINGE, state, batch, start, scores, trace)
         if done == len(batch.rounds) - 1:
             with one_thread():
                 self.refit(state)
@@ -179,7 +181,7 @@ class Refitting:
 
     def init(self, tasks: Sequence[Any] = ()) -> Refitted:
         shapes = {name: tuple(a if isinstance(a, int) else 0 for a in axes) for name, axes in (AXES | FURTHER).items()}
-        arrays: dict[str, Any] = {n: np.zeros(shape, int if n in _WHOLE else float) for n, shape in shapes.items()}
+        arrays: dict[str, Any] = {n: np.zeros(shape, int if n in _INTEGERS else float) for n, shape in shapes.items()}
         return Refitted(**arrays)
 
     def weights(self, state: Refitted, tasks: int, features: int) -> Array:
@@ -197,12 +199,12 @@ class Refitting:
 
 
 def _check(arrays: Mapping[str, Array]) -> None:
-    """A file may claim anything: rows must lie one behind the other, with labels, and dual variables in their boxes."""
+    """A file may contain anything: rows must lie one after the other, with labels, and dual variables within bounds."""
     ends, values = arrays["ends"], arrays["values"]
     if np.any(np.diff(ends, prepend=0) < 0) or (ends[-1] if len(ends) else 0) != len(values):
-        raise ValueError("the state's kept rows do not lie one behind the other")
+        raise ValueError("the state's kept rows do not lie one after the other")
     if not np.all(np.abs(arrays["label"]) == 1.0) or not np.isfinite(values).all():
-        raise ValueError("the state's kept rows have labels other than -1 and +1, or values that are no numbers")
+        raise ValueError("the state's kept rows have labels other than -1 and +1, or values that are not numbers")
     for name in ("ratio", "ratios", "P"):
         if name in arrays and not np.all((arrays[name] >= 0.0) & (arrays[name] <= 1.0)):
             raise ValueError(f"the state's {name} has numbers that are not from 0 to 1")
@@ -217,7 +219,7 @@ def _learning(refit: Callable[[Refitted], None]) -> Callable[..., int]:
     def learn(hyper: Hyper, state: Refitted, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
         done, last = start, len(batch.rounds) - 1
         while done < last:
-            done, due = _stretch(hyper.every, hyper.loss, state, batch, done, scores, trace)
+            done, due = keep_rows(hyper.every, hyper.loss, state, batch, done, scores, trace)
             if due:
                 refit(state)
             elif done < last:
@@ -228,59 +230,61 @@ def _learning(refit: Callable[[Refitted], None]) -> Callable[..., int]:
 
 
 @inlined_only
-def _score(
-    weights: Floats, fitted: Ints, fresh: Floats, task: int, begin: int, end: int, indices: Ints, values: Floats
-) -> float:
-    score = 0.0
-    if fitted[task]:
-        for e in range(begin, end):
-            score += values[e] * weights[task, indices[e]]
-    else:
-        for e in range(begin, end):
-            score += values[e] * fresh[indices[e]]
-    return score
+def _score(state: Refitted, batch: Batch, i: int) -> float:
+    """Example i by its task's weights, or by those of a newcomer."""
+    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    return table_dot(state.weights, batch.task[i], x) if state.fitted[batch.task[i]] else dot(state.fresh, x)
 
 
 @compiled
-def _score_all(weights: Floats, fitted: Ints, fresh: Floats, batch: Batch, scores: Floats) -> None:
-    task, _, row, indptr, indices, values, _ = batch
+def _score_all(state: Refitted, batch: Batch, scores: Floats) -> None:
     for i in range(scores.shape[0]):
-        r = row[i]
-        scores[i] = _score(weights, fitted, fresh, task[i], indptr[r], indptr[r + 1], indices, values)
+        scores[i] = _score(state, batch, i)
 
 
 def _predict(hyper: Hyper, state: Refitted, batch: Batch, scores: Floats) -> None:
-    _score_all(state.weights, state.fitted, state.fresh, batch, scores)
+    _score_all(state, batch, scores)
 
 
 @compiled
-def _stretch(
+def keep_rows(
     every: int, loss: int, state: Refitted, batch: Batch, start: int, scores: Floats, trace: Floats
 ) -> tuple[int, bool]:
     """Score and keep rows up to the next fit: the first round that was not reached, and whether a fit is due."""
-    owner, ends, kept_label, kept_indices, kept_values, used, weights, fitted, fresh, _, _, _, _ = state
-    task, label, row, indptr, indices, values, rounds = batch
+    used, rounds = state.used, batch.rounds
     for t in range(start, rounds.shape[0] - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        nonzeros = 0
-        for i in range(lo, hi):
-            nonzeros += indptr[row[i] + 1] - indptr[row[i]]
-        if used[SUPPORT] + hi - lo > ends.shape[0] or used[NONZERO] + nonzeros > kept_values.shape[0]:
+        if not _has_room(state, batch, lo, hi):
             return t, False
         before = used[SUPPORT]
         for i in range(lo, hi):
-            begin, end = indptr[row[i]], indptr[row[i] + 1]
-            scores[i] = _score(weights, fitted, fresh, task[i], begin, end, indices, values)
-            if np.isnan(label[i]):
-                continue
-            if trace.shape[0]:
-                trace[i, 0], trace[i, 1] = loss_value(loss, scores[i], label[i], 0.0), 1.0
-            s, at = used[SUPPORT], used[NONZERO]
-            for e in range(begin, end):
-                kept_indices[at], kept_values[at] = indices[e], values[e]
-                at += 1
-            owner[s], kept_label[s], ends[s] = task[i], label[i], at
-            used[SUPPORT], used[NONZERO] = s + 1, at
+            scores[i] = _score(state, batch, i)
+            _keep(state, batch, i, loss, scores[i], trace)
         if used[SUPPORT] // every > before // every:
             return t + 1, True
     return rounds.shape[0] - 1, False
+
+
+@inlined_only
+def _has_room(state: Refitted, batch: Batch, lo: int, hi: int) -> bool:
+    """Can all rows of a round be kept?"""
+    nonzeros, used = 0, state.used
+    for i in range(lo, hi):
+        nonzeros += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
+    return bool(used[SUPPORT] + hi - lo <= len(state.ends) and used[NONZERO] + nonzeros <= len(state.values))
+
+
+@inlined_only
+def _keep(state: Refitted, batch: Batch, i: int, loss: int, score: float, trace: Floats) -> None:
+    """Example i as one more row, if it has a label."""
+    y, used = batch.label[i], state.used
+    if np.isnan(y):
+        return
+    if trace.shape[0]:
+        trace[i, 0], trace[i, 1] = loss_value(loss, score, y, 0.0), 1.0
+    s, at = used[SUPPORT], used[NONZERO]
+    for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
+        state.indices[at], state.values[at] = batch.indices[e], batch.values[e]
+        at += 1
+    state.owner[s], state.label[s], state.ends[s] = batch.task[i], y, at
+    used[SUPPORT], used[NONZERO] = s + 1, at

@@ -4,8 +4,8 @@ A loop over a dozen numbers is too short for what compilers do to long ones: it 
 operations that small matrices need, spelled out as vectors. Every number has a lane of its own, so nothing is summed in
 another order than one by one, and plain Python gives the same bits.
 
-Arrays are C-contiguous, and places in them are counted flat. A row that is read may be shorter than WIDE, and nothing
-behind its `width` numbers is touched; a row that is written has WIDE numbers, zeros where there is nothing to say.
+Matrices are C-contiguous. A row that is read may be shorter than WIDE, and nothing after its `width` numbers is
+touched; a row that is written has WIDE numbers, zeros after the last.
 """
 
 from typing import Any
@@ -19,28 +19,26 @@ WIDE = 16
 
 if PLAIN:
 
-    def sum_rows(
-        a: Any, at: Any, step: Any, count: Any, M: Any, start: Any, stride: Any, width: Any, out: Any, to: Any
-    ) -> None:
+    def sum_rows(a: Any, M: Any, first: Any, last: Any, width: Any, out: Any) -> None:
         """Plain mode: the same sums in the same order."""
-        places = int(start) + int(stride) * np.arange(int(count))
-        _sum(a.reshape(-1)[int(at) :][:: int(step)], M, places, int(width), out, int(to))
+        some = slice(int(first), int(last))
+        _sum(a[some], M[some], int(width), out, np.zeros(WIDE))
 
-    def sum_listed(
-        a: Any, begin: Any, end: Any, indices: Any, M: Any, stride: Any, width: Any, out: Any, to: Any, onto: Any
-    ) -> None:
+    def sum_listed(a: Any, indices: Any, begin: Any, end: Any, M: Any, width: Any, out: Any) -> None:
         """Plain mode: the same sums in the same order."""
         listed = slice(int(begin), int(end))
-        _sum(a[listed], M, int(stride) * indices[listed], int(width), out, int(to), bool(onto))
+        _sum(a[listed], M[indices[listed]], int(width), out, np.zeros(WIDE))
 
-    def _sum(a: Any, M: Any, places: Any, width: int, out: Any, to: int, onto: bool = False) -> None:
-        flat, total = M.reshape(-1), np.zeros(WIDE)
-        if onto:
-            total[:] = out.reshape(-1)[to : to + WIDE]
+    def add_listed(a: Any, indices: Any, begin: Any, end: Any, M: Any, width: Any, out: Any) -> None:
+        """Plain mode: the same sums in the same order."""
+        listed = slice(int(begin), int(end))
+        _sum(a[listed], M[indices[listed]], int(width), out, out[:WIDE].copy())
+
+    def _sum(a: Any, rows: Any, width: int, out: Any, total: Any) -> None:
         with np.errstate(all="ignore"):
-            for factor, place in zip(a, places, strict=False):
-                total[:width] += factor * flat[place : place + width]
-        out.reshape(-1)[to : to + WIDE] = total
+            for factor, row in zip(a, rows, strict=True):
+                total[:width] += factor * row[:width]
+        out[:WIDE] = total
 
     def subtract(M: Any, first: Any, last: Any, x: Any, y: Any) -> None:
         """Plain mode: the same."""
@@ -70,6 +68,11 @@ else:
     def _data(context: Any, builder: Any, signature: Any, arguments: Any, at: int) -> Any:
         return context.make_array(signature.args[at])(context, builder, arguments[at]).data
 
+    def _matrix(context: Any, builder: Any, signature: Any, arguments: Any, at: int) -> tuple[Any, Any]:
+        """A matrix's numbers, and how many of them a row has."""
+        view = context.make_array(signature.args[at])(context, builder, arguments[at])
+        return view.data, builder.extract_value(view.shape, 1)
+
     def _all_lanes(builder: Any, value: Any, kind: Any) -> Any:
         """A number in every lane."""
         one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
@@ -86,7 +89,7 @@ else:
         builder.store(row, _place(builder, data, at), align=8)
 
     def _reader(builder: Any, width: Any) -> Callable[[Any, Any], Any]:
-        """Reads so many numbers of a row, and zeros for the others."""
+        """Reads the first `width` numbers of a row, and zeros for the others."""
         lanes = ir.Constant(COUNTS, list(range(WIDE)))
         mask = builder.icmp_unsigned("<", lanes, _all_lanes(builder, width, COUNTS))
         pointer, number = LANES.as_pointer(), ir.IntType(32)
@@ -117,57 +120,55 @@ else:
         return builder.fadd(row, builder.fmul(_all_lanes(builder, factor, LANES), other))
 
     @intrinsic
-    def sum_rows(
-        _: Any, a: Any, at: Any, step: Any, count: Any, M: Any, start: Any, stride: Any, width: Any, out: Any, to: Any
-    ) -> Any:
-        """out[to:] = sum_k a[at + k step] times the row of M at start + k stride, for k < count."""
+    def sum_rows(_: Any, a: Any, M: Any, first: Any, last: Any, width: Any, out: Any) -> Any:
+        """out = sum_k a_k M_k over first <= k < last, for a vector a (a column of a matrix, too) and rows M_k."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            factors, matrix, found = (_data(context, builder, signature, arguments, at) for at in (0, 4, 8))
-            _, at, step, count, _, start, stride, width, _, to = arguments
-            read = _reader(builder, width)
+            vector = context.make_array(signature.args[0])(context, builder, arguments[0])
+            matrix, pitch = _matrix(context, builder, signature, arguments, 1)
+            read = _reader(builder, arguments[4])
+            step = COUNT(8) if signature.args[0].layout == "C" else builder.extract_value(vector.strides, 0)
+            data = builder.bitcast(vector.data, ir.IntType(8).as_pointer())
 
             def body(k: Any, row: Any) -> Any:
-                factor = builder.load(builder.gep(factors, [builder.add(at, builder.mul(k, step))]))
-                return _add(builder, row, factor, read(matrix, builder.add(start, builder.mul(k, stride))))
+                place = builder.gep(data, [builder.mul(k, step)])
+                factor = builder.load(builder.bitcast(place, ir.DoubleType().as_pointer()))
+                return _add(builder, row, factor, read(matrix, builder.mul(k, pitch)))
 
-            _write(builder, _loop(builder, COUNT(0), count, ZEROS, body), found, to)
+            found = _data(context, builder, signature, arguments, 5)
+            _write(builder, _loop(builder, arguments[2], arguments[3], ZEROS, body), found, COUNT(0))
             return context.get_dummy_value()
 
         n = types.uint64
-        return types.void(a, n, n, n, M, n, n, n, out, n), generate
+        return types.void(a, M, n, n, n, out), generate
 
     @intrinsic
-    def sum_listed(
-        _: Any,
-        a: Any,
-        begin: Any,
-        end: Any,
-        indices: Any,
-        M: Any,
-        stride: Any,
-        width: Any,
-        out: Any,
-        to: Any,
-        onto: Any,
-    ) -> Any:
-        """out[to:] = sum_e a[e] times row indices[e] of M, for begin <= e < end; or, with `onto`, that added to it."""
+    def sum_listed(_: Any, a: Any, indices: Any, begin: Any, end: Any, M: Any, width: Any, out: Any) -> Any:
+        """out = sum_e a[e] times row indices[e] of M, for begin <= e < end."""
+        n = types.uint64
+        return types.void(a, indices, n, n, M, n, out), _listed(onto=False)
 
+    @intrinsic
+    def add_listed(_: Any, a: Any, indices: Any, begin: Any, end: Any, M: Any, width: Any, out: Any) -> Any:
+        """The same, added to what is in `out`."""
+        n = types.uint64
+        return types.void(a, indices, n, n, M, n, out), _listed(onto=True)
+
+    def _listed(onto: bool) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            factors, listed, matrix, found = (_data(context, builder, signature, arguments, at) for at in (0, 3, 4, 7))
-            _, begin, end, _, _, stride, width, _, to, onto = arguments
-            read = _reader(builder, width)
+            factors, listed, found = (_data(context, builder, signature, arguments, at) for at in (0, 1, 6))
+            matrix, pitch = _matrix(context, builder, signature, arguments, 4)
+            read = _reader(builder, arguments[5])
 
             def body(e: Any, row: Any) -> Any:
                 factor, index = (builder.load(builder.gep(data, [e])) for data in (factors, listed))
-                return _add(builder, row, factor, read(matrix, builder.mul(index, stride)))
+                return _add(builder, row, factor, read(matrix, builder.mul(index, pitch)))
 
-            first = builder.select(onto, _read(builder, found, to), ZEROS)
-            _write(builder, _loop(builder, begin, end, first, body), found, to)
+            first = _read(builder, found, COUNT(0)) if onto else ZEROS
+            _write(builder, _loop(builder, arguments[2], arguments[3], first, body), found, COUNT(0))
             return context.get_dummy_value()
 
-        n = types.uint64
-        return types.void(a, n, n, indices, M, n, n, out, n, types.boolean), generate
+        return generate
 
     @intrinsic
     def subtract(_: Any, M: Any, first: Any, last: Any, x: Any, y: Any) -> Any:

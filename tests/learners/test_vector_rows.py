@@ -9,17 +9,22 @@ import pytest
 
 from weft.compiled import jit
 from weft.compiled.jit import compiled
-from weft.learners.low_rank.wide import WIDE, rotate, subtract, sum_listed, sum_rows
+from weft.learners.low_rank.vector_rows import WIDE, add_listed, rotate, subtract, sum_listed, sum_rows
 
 
 @compiled
-def _sum_rows(a, at, step, count, M, start, stride, width, out, to):
-    sum_rows(a, at, step, count, M, start, stride, width, out, to)
+def _sum_rows(a, M, first, last, width, out):
+    sum_rows(a, M, first, last, width, out)
 
 
 @compiled
-def _sum_listed(a, begin, end, indices, M, stride, width, out, to, onto):
-    sum_listed(a, begin, end, indices, M, stride, width, out, to, onto)
+def _sum_listed(a, indices, begin, end, M, width, out):
+    sum_listed(a, indices, begin, end, M, width, out)
+
+
+@compiled
+def _add_listed(a, indices, begin, end, M, width, out):
+    add_listed(a, indices, begin, end, M, width, out)
 
 
 @compiled
@@ -43,22 +48,26 @@ def summed(factors, rows, width, begin):
 @pytest.mark.parametrize("width", [0, 1, 4, 11, 12, 15, 16])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_sums(width, count):
-    """Nothing behind a row is read, be it the end of the array or not a number."""
+    """Nothing after a row is read, be it the end of the array or not a number; a column is summed over as well."""
     rng = np.random.default_rng(width)
     M, a = rng.normal(size=(7, width)), rng.normal(size=30)
     zeros, some = np.zeros(WIDE), rng.normal(size=WIDE)
     out = np.full(WIDE + 3, 7.0)
-    _sum_rows(a, 2, 3, count, M, 0, width, width, out, 1)
-    np.testing.assert_array_equal(out[1:-2], summed(a[2::3][:count], M[:count], width, zeros))
-    assert out[[0, -2, -1]].tolist() == [7.0, 7.0, 7.0]
+    for first in (0, 7 - count):
+        for factors in (a, rng.normal(size=(7, 5))[:, 3]):
+            _sum_rows(factors, M, first, first + count, width, out[1:])
+            expected = summed(factors[first : first + count], M[first : first + count], width, zeros)
+            np.testing.assert_array_equal(out[1:-2], expected)
+            assert out[[0, -2, -1]].tolist() == [7.0, 7.0, 7.0]
     indices = rng.integers(7, size=30)
-    for onto, begin in ((False, zeros), (True, some)):
+    for kernel, begin in ((_sum_listed, zeros), (_add_listed, some)):
         out[1:-2] = some
-        _sum_listed(a, 5, 5 + count, indices, M, width, width, out, 1, onto)
+        kernel(a, indices, 5, 5 + count, M, width, out[1:])
         np.testing.assert_array_equal(out[1:-2], summed(a[5 : 5 + count], M[indices[5 : 5 + count]], width, begin))
+        assert out[[0, -2, -1]].tolist() == [7.0, 7.0, 7.0]
     beside = np.full((3, WIDE), np.nan)
     beside[:, :width] = 1.0
-    _sum_rows(np.ones(3), 0, 1, 3, beside, 0, WIDE, width, out, 0)
+    _sum_rows(np.ones(3), beside, 0, 3, width, out)
     assert out[:WIDE].tolist() == [3.0] * width + [0.0] * (WIDE - width)
 
 

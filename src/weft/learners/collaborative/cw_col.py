@@ -1,0 +1,108 @@
+r"""CW-COL: personal confidence-weighted models that are drawn to a global one.
+
+Models are Gaussians with a variance per feature, N(u_k, S_k) and N(w, S), from variance 1 on. The prior of a step mixes
+both by their precisions, with the weights `mix` and 1 - `mix`, and the step is AROW's (Crammer, Kulesza and Dredze
+2009): with l = max(0, 1 - y m.x),
+
+    u_k <- m + y l/(x'S x + r) S x,    S^-1 <- S^-1 + x x'/r  on the diagonal
+
+and then w takes such a step by itself; u_k meets w as it was before the event.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.compiled.arrays import Floats
+from weft.compiled.jit import Handle, compiled, inlined_only
+from weft.learner import Kernels
+from weft.learners.collaborative.scores import record, score
+from weft.maths.vectors import SparseRow, dot, table_dot
+from weft.storage.batch import Batch, set_single, squared_norm, status
+
+
+class Gaussians(NamedTuple):
+    """Means of the personal models and of the global one, and their precisions less 1."""
+
+    u: Floats
+    w: Floats
+    personal: Floats
+    shared: Floats
+
+
+class Hyper(NamedTuple):
+    r: float
+    mix: float
+
+
+@inlined_only
+def learn_event(hyper: Hyper, state: Gaussians, batch: Batch, i: int, score: float, trace: Floats) -> None:
+    """One example, which has been scored."""
+    (r, mix), (u, w, personal, shared), k, y = hyper, state, batch.task[i], batch.label[i]
+    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    if np.isnan(y):
+        return
+    n2 = squared_norm(x.values, x.begin, x.end)
+    record(trace, i, score, y, n2, r)
+    if n2 == 0.0:
+        return
+    if y * score < 1.0:
+        for f in range(u.shape[1]):
+            own, other = mix * (1.0 + personal[k, f]), (1.0 - mix) * (1.0 + shared[f])
+            u[k, f] = (own * u[k, f] + other * w[f]) / (own + other)
+            personal[k, f] = mix * personal[k, f] + (1.0 - mix) * shared[f]
+        _arow(u[k], personal[k], x, y, 1.0 - y * table_dot(u, k, x), r)
+    _arow(w, shared, x, y, 1.0 - y * dot(w, x), r)
+
+
+@inlined_only
+def _arow(mean: Floats, precision: Floats, x: SparseRow, y: float, l: float, r: float) -> None:
+    """A step of AROW with the loss l; precisions are those less 1."""
+    if not l > 0.0:
+        return
+    indices, values, begin, end = x
+    spread = r
+    for e in range(begin, end):
+        spread += values[e] * values[e] / (1.0 + precision[indices[e]])
+    for e in range(begin, end):
+        f = indices[e]
+        mean[f] += y * l / spread * values[e] / (1.0 + precision[f])
+        precision[f] += values[e] * values[e] / r
+
+
+@compiled
+def learn(hyper: Hyper, state: Gaussians, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    u, rounds = state.u, batch.rounds
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        for i in range(lo, hi):
+            scores[i] = score(u, batch, i)
+        for i in range(lo, hi):
+            learn_event(hyper, state, batch, i, scores[i], trace)
+    return len(rounds) - 1
+
+
+@compiled
+def predict(hyper: Hyper, state: Gaussians, batch: Batch, scores: Floats) -> None:
+    u = state.u
+    for i in range(len(scores)):
+        scores[i] = score(u, batch, i)
+
+
+@compiled
+def predict_one(handle: Handle, task: int, count: int) -> int:
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        predict(hyper, state, batch, scores)
+    return bad
+
+
+@compiled
+def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+
+
+KERNELS = Kernels(predict, learn, predict_one, learn_one)
