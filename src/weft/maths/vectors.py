@@ -1,11 +1,11 @@
-"""Vectors inside kernels: p-norms and sorting."""
+"""Vectors inside kernels: p-norms, sums of squares and sorting."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled.jit import compiled, helper
+from weft.compiled.jit import compiled, helper, helper_no_alloc
 
 Vector = NDArray[np.float64]
 
@@ -30,6 +30,15 @@ def p_norm(p: float, v: Vector) -> float:
         elif ratio > 0.0:
             total += math.pow(ratio, p)
     return top * (math.sqrt(total) if p == 2.0 else math.pow(total, 1.0 / p))
+
+
+@helper_no_alloc
+def sum_of_squares(values: Vector, begin: int, end: int) -> float:
+    """The squares of values[begin:end] added one after the other; `batch.squared_norm` takes four sums in turn."""
+    total = 0.0
+    for e in range(begin, end):
+        total += values[e] * values[e]
+    return total
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 Every task has a region of its own (see `pairs`). A region that becomes too small is copied to the end of the
 arrays, and leaves a hole. When the end is reached all regions are laid out again, one behind the other, with a quarter
-of free room behind the last. Because a region grows by a half at least, and all of them together by a quarter, a pair
-is copied a bounded number of times, whether it came in a batch or as a single event.
+of the total kept free behind the last. Because a region grows by a half at least, and all of them together by a quarter,
+a pair is copied a bounded number of times, whether it came in a batch or as a single event.
 """
 
 import math
@@ -45,6 +45,14 @@ LINE = 64
 
 _NOWHERE = 8  # keys that stay 0
 _ENDLESS = 1 << 60
+
+
+class Need(NamedTuple):
+    """What regions are made large enough for, see `_too_small`."""
+
+    floor: int
+    features: int  # the most pairs of a region
+    extra: int  # pairs that an example may open besides those of its row
 
 
 class Moves(NamedTuple):
@@ -103,28 +111,25 @@ def for_tasks(pairs: Pairs, tasks: int) -> Pairs:
 def make_room(pairs: Pairs, batch: Batch, done: int, features: int, extra: int = 0) -> Moves | None:
     """Room for the pairs of the round after `done` rounds of a batch, and of many rounds behind it.
 
-    None if the next round fits as it is. A task that turns out to need more will ask again. Every example may open so
-    many `extra` pairs that are not in its row.
+    None if the next round fits as it is. If a task turns out to need more, this is called again. Every example may open
+    `extra` pairs that are not in its row.
     """
     lo, hi = int(batch.rounds[done]), int(batch.rounds[done + 1])
     if has_room(pairs, batch, lo, hi, extra, features) if extra else fits(pairs, batch, lo, hi):
         return None
     last = _horizon(batch, done, max(HORIZON, int(pairs.layout[USED])))
-    regions, sizes = np.empty(last - lo, np.int64), np.empty(last - lo, np.int64)
-    found = _too_small(pairs, batch, lo, last, FLOOR, features, extra, regions, sizes)
-    regions, sizes = regions[:found], sizes[:found]
+    regions, sizes = _too_small(pairs, batch, lo, last, Need(FLOOR, features, extra))
     # The next round must fit, with more than its share of the rounds to come, and pooled tasks that show one feature.
-    first, least = np.empty(hi - lo, np.int64), np.empty(hi - lo, np.int64)
     most = features if pairs.layout[TASK_STRIDE] else _ENDLESS
-    found = _too_small(pairs, batch, lo, hi, _ENDLESS, most, extra, first, least)
-    regions, sizes = _larger(regions, sizes, first[:found], least[:found])
+    first, least = _too_small(pairs, batch, lo, hi, Need(_ENDLESS, most, extra))
+    regions, sizes = _larger(regions, sizes, first, least)
     return _move_to_end(pairs, regions, sizes) or _lay_out_again(pairs, regions, sizes)
 
 
-def listing(pairs: Pairs) -> tuple[Ints, Ints]:
+def sorted_keys(pairs: Pairs) -> tuple[Ints, Ints]:
     """Keys of all pairs, ascending, and their slots."""
     keys, slots = np.empty(pairs.layout[USED], np.int64), np.empty(pairs.layout[USED], np.int64)
-    _list(pairs, keys, slots)
+    _read_all(pairs, keys, slots)
     order = np.argsort(keys, kind="stable")
     return keys[order], slots[order]
 
@@ -137,18 +142,18 @@ def fills(batch: Batch, tasks: int, features: int) -> bool:
     return _shown(batch, features, (table + 1) // 2, np.zeros(table // 64 + 1, np.uint64))
 
 
-def places(pairs: Pairs) -> tuple[Ints, Ints, Ints]:
+def all_slots(pairs: Pairs) -> tuple[Ints, Ints, Ints]:
     """Task, feature and slot of all pairs, in any order."""
     keys, slots = np.empty(pairs.layout[USED], np.int64), np.empty(pairs.layout[USED], np.int64)
-    _list(pairs, keys, slots)
+    _read_all(pairs, keys, slots)
     return *unpack(keys), slots
 
 
-def carry(array: NDArray[Any], pairs: Pairs, moves: Moves) -> NDArray[Any]:
+def move_rows(array: NDArray[Any], pairs: Pairs, moves: Moves) -> NDArray[Any]:
     """An array over `pairs` after `moves`: the same one if there is room in it, else a new one."""
     target = array if moves.pairs is pairs else zeros((slots_of(moves.pairs), *array.shape[1:]), array.dtype)
     bits = [a.reshape(len(a), math.prod(a.shape[1:])).view(np.int64) for a in (array, target)]
-    _carry(bits[0], bits[1], moves.sources, moves.targets, moves.counts)
+    _copy_rows(bits[0], bits[1], moves.sources, moves.targets, moves.counts)
     return target
 
 
@@ -229,22 +234,14 @@ def _shown(batch: Batch, features: int, enough: int, seen: Keys) -> bool:
 
 
 @compiled
-def _too_small(
-    pairs: Pairs,
-    batch: Batch,
-    first: int,
-    last: int,
-    floor: int,
-    features: int,
-    extra: int,
-    regions: Ints,
-    sizes: Ints,
-) -> int:
-    """The regions without room for the examples first..last, and the sizes they should have; returns their number.
+def _too_small(pairs: Pairs, batch: Batch, first: int, last: int, need: Need) -> tuple[Ints, Ints]:
+    """The regions without room for the examples first..last, and the sizes they should have.
 
     Pairs that come are counted as new, but no more than there are features. Because they need not be, a region's pairs
-    at most double at a time once there are more than `floor`.
+    at most double at a time once there are more than `need.floor`.
     """
+    floor, features, extra = need
+    regions, sizes = np.empty(last - first, np.int64), np.empty(last - first, np.int64)
     layout, _, table = pairs
     touched, found = 0, 0
     for i in range(first, last):
@@ -260,14 +257,14 @@ def _too_small(
     for k in range(touched):
         region = regions[k]
         count, size = table[region, COUNT], table[region, SIZE]
-        need = min(count + table[region, WANTED], features)
+        pairs_to_come = min(count + table[region, WANTED], features)
         table[region, WANTED] = 0
-        if region_size(min(need, max(count + count // 2, floor))) > size:
-            wanted = region_size(min(need, max(2 * count, floor)))
+        if region_size(min(pairs_to_come, max(count + count // 2, floor))) > size:
+            wanted = region_size(min(pairs_to_come, max(2 * count, floor)))
             regions[found] = region
             sizes[found] = max(wanted, min((size + size // 2 + 7) // 8 * 8, region_size(features)))
             found += 1
-    return found
+    return regions[:found], sizes[:found]
 
 
 @compiled
@@ -327,7 +324,7 @@ def _transfer(old: Pairs, new: Pairs) -> None:
 
 
 @compiled
-def _carry(source: Ints, target: Ints, sources: Ints, targets: Ints, counts: Ints) -> None:
+def _copy_rows(source: Ints, target: Ints, sources: Ints, targets: Ints, counts: Ints) -> None:
     for k in range(counts.shape[0]):
         for i in range(counts[k]):
             for c in range(source.shape[1]):
@@ -335,7 +332,7 @@ def _carry(source: Ints, target: Ints, sources: Ints, targets: Ints, counts: Int
 
 
 @compiled
-def _list(pairs: Pairs, keys: Ints, slots: Ints) -> None:
+def _read_all(pairs: Pairs, keys: Ints, slots: Ints) -> None:
     _, features, table = pairs
     found = 0
     for region in range(table.shape[0]):

@@ -50,7 +50,7 @@ from weft.learners.budget.symmetric import move_last, set_member
 from weft.learners.budget.ties import CLIQUES, COMPLETE, GRAPH, NO_TASKS, clique_size, lacks_ties
 from weft.maths.kernels import self_value
 from weft.storage.batch import Batch, set_single, status
-from weft.storage.state import MOVER, SUPPORT
+from weft.storage.state import SUPPORT, UPDATED_TASK
 
 ROW, SUM = range(2)
 """Columns of `places`: a task's row of `weights`, a clique's row of `sums`, both plus one; 0: none yet."""
@@ -124,7 +124,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
         lo, hi = rounds[t], rounds[t + 1]
         if not has_room(hyper, rows, batch, lo, hi) or lacks_ties(hyper.ties, relation, task, lo, hi):
             return t
-        if hyper.ties != GRAPH and rows.used[MOVER] + hi - lo > len(shares.weights):
+        if hyper.ties != GRAPH and rows.used[UPDATED_TASK] + hi - lo > len(shares.weights):
             return t
         count_tasks(rows.counts, batch, lo, hi)
         xx = 0.0
@@ -234,7 +234,7 @@ def _evict(
 @helper
 def _movers(hyper: Budget, shares: Shares, relation: Relation) -> int:
     """Rows of `weights` in use."""
-    return len(relation.component) if hyper.ties == GRAPH else int(shares.used[MOVER])
+    return len(relation.component) if hyper.ties == GRAPH else int(shares.used[UPDATED_TASK])
 
 
 @helper
@@ -244,8 +244,8 @@ def _open(hyper: Budget, shares: Shares, relation: Relation, task: int) -> None:
         return
     places = shares.places
     if places[task, ROW] == 0:
-        shares.used[MOVER] += 1
-        places[task, ROW] = shares.used[MOVER]
+        shares.used[UPDATED_TASK] += 1
+        places[task, ROW] = shares.used[UPDATED_TASK]
     c = _clique_of(hyper, relation, task)
     if c >= 0 and places[c, SUM] == 0:
         shares.counts[SUMS] += 1
