@@ -5,7 +5,7 @@ import pytest
 
 from batches import batch_of, event, find, open_pairs
 from weft.learners.shared_loss import shared_rows
-from weft.storage import arena, own, pair_rows, pairs
+from weft.storage import arena, own, pair_rows, pairs, regions
 
 KEYS = {
     "small": [(t, f) for t in range(8) for f in range(8)],
@@ -182,7 +182,7 @@ def test_pack_and_unpack():
 
 def test_a_region_is_half_full_when_it_is_made():
     for count in [0, 1, 2, 3, 4, 5, 8, 100, 1025]:
-        size = arena.region_size(count)
+        size = regions.region_size(count)
         assert size >= 2 * count
         assert size % 8 == 0
         assert size < 2 * count + 8

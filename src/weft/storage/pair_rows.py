@@ -6,7 +6,8 @@ kernel that counts references pays an atomic count for every array of a tuple th
 
 Products go to four sums in turn, and those of the last one to three entries to the first: a single sum waits for each
 addition before the next, four sums side by side do not. `dot_table`, `dot_hashed` and `batch.squared_norm` all use this
-order, so that the bits depend neither on the layout nor on who asks.
+order, so that the bits do not depend on the layout.
+`maths.vectors.sum_of_squares` adds one after the other, for traces of learners that always did.
 """
 
 import numpy as np

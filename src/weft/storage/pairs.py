@@ -103,7 +103,7 @@ def new_key(feature: int, number: int) -> np.uint64:
 
 @inlined_only
 def number_of(key: np.uint64) -> int:
-    """Which pair of its region a key stands for, counted from 1."""
+    """Which pair of its region a key belongs to, counted from 1."""
     return np.int64(key & np.uint64((1 << _FEATURE_BITS) - 1))  # type: ignore[return-value]
 
 

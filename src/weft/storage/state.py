@@ -3,9 +3,9 @@
 A learner declares a `Plan`. Growing by doubling (`growth`), slicing to what is in use and checking what a file holds
 (`saving`) are then generic, so that no learner writes a `save` of its own.
 
-Axes: `task` and `feature` follow the vocabulary; `pair` the (task, feature) pairs; `support` and `nonzero` the rows that
-a learner keeps, and `updated_task` the tasks that have been updated at least once, with their numbers in use counted in
-the state's array `used`; an integer is a fixed size.
+Axes: `task` and `feature` follow the vocabulary; `pair` the (task, feature) pairs; `support` and `nonzero` the rows
+that a learner keeps, and `updated_task` the tasks that have been updated at least once, with their numbers in use
+counted in the state's array `used`; an integer is a fixed size.
 """
 
 from collections.abc import Callable, Mapping

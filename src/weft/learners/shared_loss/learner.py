@@ -19,11 +19,12 @@ for its three worst, `l2` lies between. `implicit` with `norm="l2"` is what late
 >>> model.weights().round(3).tolist()
 [[0.24, 0.0], [0.0, -0.12]]
 
-Interpretation. Dormant tasks (absent, or without a label) are left out of the round, which is the same as a loss of 0, and
-the remoteness rho is that of the *dual* norm for the tasks active in the round. Without `C` the explicit finite-horizon
-learner takes 1/(sqrt(T) R^2) if `T` and `R` are given and 1 otherwise; the other two take 1/(R^2 rho^2), with R the
-largest row of the first round that has one if it is not given, and keep it. A row of zeros cannot move its task, but
-its loss still counts in the norm. Where the maximiser is not unique, the task that comes first in the round wins.
+Interpretation. Dormant tasks (absent, or without a label) are left out of the round, which is the same as a loss of 0,
+and the remoteness rho is that of the *dual* norm for the tasks active in the round. Without `C` the explicit
+finite-horizon learner takes 1/(sqrt(T) R^2) if `T` and `R` are given and 1 otherwise; the other two take 1/(R^2 rho^2),
+with R the largest row of the first round that has one if it is not given, and keep it. A row of zeros cannot move its
+task, but its loss still counts in the norm. Where the maximiser is not unique, the task that comes first in the round
+wins.
 """
 
 import math

@@ -13,7 +13,7 @@ from weft.compiled.bundle import opened
 from weft.compiled.jit import helper, helper_no_alloc
 from weft.maths.kernels import KernelCode
 from weft.maths.losses import direction, loss_value
-from weft.maths.norms import NormCode, remoteness
+from weft.maths.norm_codes import NormCode, remoteness
 from weft.maths.steps import finite_horizon, implicit, infinite_horizon
 from weft.storage.batch import Batch, record
 

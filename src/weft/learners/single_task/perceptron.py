@@ -10,8 +10,8 @@ Rosenblatt (1958); the baseline of all five papers. With `pooled=True` every row
 >>> model.weights().tolist()
 [[0.0, -1.0], [0.0, 1.0]]
 
-Interpretation. A score of 0 predicts +1, yet counts as a mistake for the update (y s <= 0), which is how learning starts. The
-tallied loss is the hinge loss, so that figures compare with the other learners'.
+Interpretation. A score of 0 predicts +1, yet counts as a mistake for the update (y s <= 0), which is how learning
+starts. The tallied loss is the hinge loss, so that figures compare with the other learners'.
 """
 
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ OWN, REST, NEAR = range(3)
 
 @helper_no_alloc
 def bring_to_sum(q: Floats, n: int, mass: float, floor: float) -> None:
-    """q becomes max(floor, c q), with c such that the sum is `mass`; entries at the floor are marked by -1 meanwhile."""
+    """q becomes max(floor, c q), with c such that the sum is `mass`; entries at the floor are -1 meanwhile."""
     if mass <= floor * n * FIRM:
         for j in range(n):
             q[j] = mass / n

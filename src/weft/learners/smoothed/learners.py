@@ -20,13 +20,13 @@ margin on any present example (`"active"`).
 >>> model.relations().round(2).tolist()
 [[0.72, 0.22, 0.06], [0.22, 0.72, 0.06], [0.05, 0.05, 0.89]]
 
-Interpretation. Eq. 9 belongs to |w - w_t|^2 / 2 in Eq. 7 and 8; as printed the step would be C/2. P starts uniform; tasks that
-are absent from a round are not updated, and their p_kj are held. So P moves only where tasks meet in a round: on a
-stream of single rows every task is a hinge Perceptron of step C (alpha + (1 - alpha) / N). alpha and C are those of
-Corollary 2 for T rounds; if T is not given, epoch m = 0, 1, ... has 2^m rounds and takes T = 2^m, and W and P go on
-(`restart` makes them anew, which the guarantee needs). These values are poor in practice: alpha = 0.9, C = 1 with rows
-of length 1 is a better start. The text updates on mistakes, the algorithm on margins; the guarantee needs margins. A
-newcomer gets 1/N of every row.
+Interpretation. Eq. 9 belongs to |w - w_t|^2 / 2 in Eq. 7 and 8; as printed the step would be C/2. P starts uniform;
+tasks that are absent from a round are not updated, and their p_kj are held. So P moves only where tasks meet in a
+round: on a stream of single rows every task is a hinge Perceptron of step C (alpha + (1 - alpha) / N). alpha and C are
+those of Corollary 2 for T rounds; if T is not given, epoch m = 0, 1, ... has 2^m rounds and takes T = 2^m, and W and P
+go on (`restart` makes them anew, which the guarantee needs). These values are poor in practice: alpha = 0.9, C = 1 with
+rows of length 1 is a better start. The text updates on mistakes, the algorithm on margins; the guarantee needs margins.
+A newcomer gets 1/N of every row.
 """
 
 import math
