@@ -12,7 +12,8 @@ A kernel makes the access once per call, and releases it at its end:
 
 The same text serves tables and hashed pairs, and rows are prefetched where the weights do not fit the cache. `packed`
 puts the arrays behind one pointer and `hold` keeps them alive (`weft.compiled.bundle`); both have to be called by the
-kernel itself.
+kernel itself. `score_task` and `move_task` are for loops over tasks, in helpers that allocate nothing: such a helper
+opens the access once, before the loop.
 """
 
 from typing import NamedTuple
@@ -67,7 +68,8 @@ def has_room(own: OwnWeights, lo: int, hi: int) -> bool:
 
 
 @inlined_only
-def _dot(parts: OwnWeights, task: int, i: int) -> tuple[float, float]:
+def score_task(parts: OwnWeights, task: int, i: int) -> tuple[float, float]:
+    """w_task . x(i) and |x(i)|^2, with the weights of any task; `parts` is what `opened(own)` returns."""
     (layout, keys, table), weights, _, batch, slots = parts
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     if layout[HASHED] != 0:
@@ -77,9 +79,16 @@ def _dot(parts: OwnWeights, task: int, i: int) -> tuple[float, float]:
 
 
 @inlined_only
-def score_task(own: OwnWeights, task: int, i: int) -> tuple[float, float]:
-    """w_task . x(i) and |x(i)|^2, with the weights of any task."""
-    return _dot(opened(own), task, i)
+def move_task(parts: OwnWeights, task: int, i: int, step: float) -> None:
+    """w_task += step x(i), for any task and at any time; `parts` is what `opened(own)` returns."""
+    (layout, keys, table), weights, _, batch, slots = parts
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        find_row(keys, table, weights, task, batch.indices, begin, end, slots)
+        open_row(layout, keys, table, task, batch.indices, begin, end, slots)
+        add_slots(weights, batch.values, begin, end, step, slots)
+    else:
+        add_table(layout, weights, task, batch.indices, batch.values, begin, end, step)
 
 
 @inlined_only
@@ -87,7 +96,7 @@ def score(own: OwnWeights, i: int) -> tuple[float, float]:
     """w . x(i) and |x(i)|^2, with the weights of the example's own task; prefetches a later example."""
     parts = opened(own)
     _prefetch_ahead(parts, i)
-    return _dot(parts, 0 if parts.pooled else parts.batch.task[i], i)
+    return score_task(parts, 0 if parts.pooled else parts.batch.task[i], i)
 
 
 @inlined_only
@@ -104,24 +113,11 @@ def move(own: OwnWeights, i: int, step: float) -> None:
 
 
 @inlined_only
-def move_task(own: OwnWeights, task: int, i: int, step: float) -> None:
-    """w_task += step x(i), for any task and at any time."""
-    (layout, keys, table), weights, _, batch, slots = opened(own)
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    if layout[HASHED] != 0:
-        find_row(keys, table, weights, task, batch.indices, begin, end, slots)
-        open_row(layout, keys, table, task, batch.indices, begin, end, slots)
-        add_slots(weights, batch.values, begin, end, step, slots)
-    else:
-        add_table(layout, weights, task, batch.indices, batch.values, begin, end, step)
-
-
-@inlined_only
 def score_rows(own: OwnWeights, lo: int, hi: int, scores: Floats) -> None:
     """scores[i] = w . x(i) for the examples lo..hi, with the weights of the example's own task."""
     parts = opened(own)
     for i in range(lo, hi):
-        scores[i] = _dot(parts, 0 if parts.pooled else parts.batch.task[i], i)[0]
+        scores[i] = score_task(parts, 0 if parts.pooled else parts.batch.task[i], i)[0]
 
 
 @compiled

@@ -10,11 +10,11 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import hold, opened, packed
-from weft.compiled.jit import Handle, compiled, helper_no_alloc
+from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined_only
 from weft.learners.relations.relation_steps import COVARIANCE, FIXED, VONNEUMANN, move_gram, relation_step
 from weft.maths.losses import HINGE, loss_value
 from weft.storage.batch import Batch, record, set_single, status
-from weft.storage.own import OwnWeights, move_task, own_weights, score_batch, score_rows, score_task
+from weft.storage.own import OwnWeights, move_task, own_weights, score, score_batch, score_rows, score_task
 from weft.storage.pairs import Pairs, dense
 from weft.storage.state import Plan
 
@@ -103,68 +103,66 @@ def predict(hyper: Hyper, state: Related, batch: Batch, scores: Floats) -> None:
 @compiled
 def learn(hyper: Hyper, state: Related, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     pairs, W, inverse, logarithm, gram, sums, counts, events, _ = state
-    parts, a, s = own_weights(pairs, W, batch, False), np.empty(len(inverse)), np.empty(len(inverse))
+    parts, space = own_weights(pairs, W, batch, False), np.empty((2, len(inverse)))
     own, task, label, rounds = packed(parts), batch.task, batch.label, batch.rounds
-    work = packed(Work(hyper, state, own, batch, a, s))
+    work = packed(
+        Work(hyper, state, packed(parts), batch, space[0], space[1])
+    )  # `own` stays in registers if no call is given it
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        _admit(work, lo, hi)
+        _admit(task, lo, hi, inverse, counts)
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             score_rows(own, lo, hi, scores)
         for i in range(lo, hi):
-            score, n2 = score_task(own, task[i], i)
+            s, n2 = score(own, i)
             if hi - lo == 1:
-                scores[i] = score
+                scores[i] = s
             y = label[i]
             if np.isnan(y):
                 continue
-            due = n2 > 0.0 and (y * score <= 0.0 if hyper.condition == MISTAKE else y * score < 1.0)
-            record(trace, i, loss_value(HINGE, score, y, 0.0), hyper.C if due else 0.0, n2, hyper.C)
-            _count(work, i)
+            due = n2 > 0.0 and (y * s <= 0.0 if hyper.condition == MISTAKE else y * s < 1.0)
+            record(trace, i, loss_value(HINGE, s, y, 0.0), hyper.C if due else 0.0, n2, hyper.C)
+            events[0] += 1.0
+            counts[FEATURES] = max(counts[FEATURES], _features_up_to(own, i))
             if due:
                 _move_all(work, i, n2)
                 if hyper.kind != FIXED and events[0] > hyper.warmup:
                     N, d = counts[TASKS], counts[FEATURES]
                     relation_step(hyper.kind, hyper.rate, inverse, logarithm, gram, sums, N, d)
     hold(parts)
-    hold((a, s))
+    hold(space)
     return len(rounds) - 1
 
 
-@helper_no_alloc
-def _admit(work: Work, lo: int, hi: int) -> None:
+@inlined_only
+def _admit(task: Ints, lo: int, hi: int, inverse: Floats, counts: Ints) -> None:
     """Newcomers of a round are tied to nobody."""
-    parts = opened(work)
-    task, inverse, counts = parts.batch.task, parts.state.inverse, parts.state.counts
     for i in range(lo, hi):
         for k in range(counts[TASKS], task[i] + 1):
             inverse[k, k] = 1.0
             counts[TASKS] += 1
 
 
-@helper_no_alloc
-def _count(work: Work, i: int) -> None:
-    """Count a labelled event, and the features up to the last one that occurred."""
-    parts = opened(work)
-    batch, state = parts.batch, parts.state
+@inlined_only
+def _features_up_to(own: OwnWeights, i: int) -> int:
+    """One more than the last feature of an example, 0 if it has none."""
+    batch = opened(own).batch
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    state.events[0] += 1.0
-    if end > begin:
-        state.counts[FEATURES] = max(state.counts[FEATURES], batch.indices[end - 1] + 1)
+    return batch.indices[end - 1] + 1 if end > begin else 0
 
 
 @helper_no_alloc
 def _move_all(work: Work, i: int, n2: float) -> None:
     """W += C y A^-1[:, task] x', and G = W W' with it."""
     hyper, state, own, batch, a, s = opened(work)
-    N, j = state.counts[TASKS], batch.task[i]
+    N, j, weights = state.counts[TASKS], batch.task[i], opened(own)
     for k in range(N):
         a[k] = hyper.C * batch.label[i] * state.inverse[k, j]
         if hyper.kind != FIXED:
-            s[k] = score_task(own, k, i)[0]
+            s[k] = score_task(weights, k, i)[0]
     for k in range(N):
         if a[k] != 0.0:
-            move_task(own, k, i, a[k])
+            move_task(weights, k, i, a[k])
     if hyper.kind != FIXED:
         move_gram(state.gram, N, a, s, n2)
     if hyper.kind == COVARIANCE:

@@ -17,7 +17,7 @@ from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.bundle import hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learner import Kept
-from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, set_steps, space_for, suffer
+from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
 from weft.maths.kernels import kernel_value, sparse_dot
 from weft.storage.batch import Batch, set_single, squared_norm, status, widest_round
 from weft.storage.state import NONZERO, SUPPORT, Plan
@@ -117,31 +117,31 @@ def predict(hyper: Hyper, state: Support, batch: Batch, scores: Floats) -> None:
 @compiled
 def learn(hyper: Hyper, state: Support, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     active, rounds, scalars = space_for(widest_round(batch.rounds)), batch.rounds, state.scalars
-    _, l, n2, tau, _, _ = active
+    _, l, n2, tau = active
     kept, rows = packed(state), packed(batch)
     work = packed(Work(hyper, scalars, batch, scores, trace, active))
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
         if not _has_room(kept, rows, lo, hi):
             return t
-        _score_round(work, kept, rows, lo, hi)
-        k = suffer(work, lo, hi)
+        k = _suffer_round(work, kept, rows, lo, hi)
         if k > 0:
             choose_tau(hyper, scalars, l[:k], n2[:k], tau[:k])
-            set_steps(work, lo, hi, k)
-            _keep_round(work, kept, rows, lo, hi)
+            _keep_round(work, kept, rows, k)
     hold(active)
     return len(rounds) - 1
 
 
 @helper_no_alloc
-def _score_round(work: Work, kept: Support, rows: Batch, lo: int, hi: int) -> None:
-    """The scores of a round, and K(x, x) of every example."""
-    hyper, _, _, scores, _, active = opened(work)
+def _suffer_round(work: Work, kept: Support, rows: Batch, lo: int, hi: int) -> int:
+    """The scores of a round, and the losses of its active tasks; returns their number."""
+    parts, k = opened(work), lo - lo  # a bare 0 would compile helpers once more
+    kernel = parts.hyper.kernel
     for i in range(lo, hi):
         xx = _square(rows, i)
-        scores[i] = _score(hyper, kept, rows, i, xx)
-        active.squares[i - lo] = kernel_value(hyper.kernel, xx, xx, xx)
+        parts.scores[i] = _score(parts.hyper, kept, rows, i, xx)
+        k = suffer(work, i, kernel_value(kernel, xx, xx, xx), k)
+    return k
 
 
 @helper_no_alloc
@@ -176,15 +176,16 @@ def _has_room(kept: Support, rows: Batch, lo: int, hi: int) -> bool:
 
 
 @helper_no_alloc
-def _keep_round(work: Work, kept: Support, rows: Batch, lo: int, hi: int) -> None:
-    """w_j += tau_j d_j K(x, .); a row that several tasks share is stored once."""
+def _keep_round(work: Work, kept: Support, rows: Batch, k: int) -> None:
+    """w_j += tau_j d_j K(x, .) for the k active tasks; a row that several tasks share is stored once."""
     parts = opened(work)
-    row, steps, stored, first = parts.batch.row, parts.active.steps, -1, 0
-    for i in range(lo, hi):
-        if steps[i - lo] != 0.0:
+    row, example, stored, first = parts.batch.row, parts.active.example, -1, 0
+    for a in range(k):
+        i, step = example[a], step_of(work, a)
+        if step != 0.0:
             if row[i] != stored:
                 stored, first = row[i], _store_row(kept, rows, row[i])
-            _append(kept, rows, i, steps[i - lo], first)
+            _append(kept, rows, i, step, first)
 
 
 @helper_no_alloc

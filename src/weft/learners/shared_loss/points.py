@@ -6,12 +6,12 @@ A point has all coordinates, so that its weights are always a table that goes ta
 import math
 
 from weft.compiled.bundle import opened
-from weft.compiled.jit import helper_no_alloc
+from weft.compiled.jit import inlined_only
 from weft.storage.own import OwnWeights
 from weft.storage.pairs import TASK_STRIDE
 
 
-@helper_no_alloc
+@inlined_only
 def distance(own: OwnWeights, i: int) -> float:
     """|z - w|, the score of a task that predicts the point z."""
     (layout, _, _), weights, _, batch, _ = opened(own)
@@ -26,7 +26,7 @@ def distance(own: OwnWeights, i: int) -> float:
     return math.sqrt(total)
 
 
-@helper_no_alloc
+@inlined_only
 def approach(own: OwnWeights, i: int, share: float) -> None:
     """w += share (z - w): the step tau along (z - w)/|z - w|, with share = tau/|z - w|."""
     (layout, _, _), weights, _, batch, _ = opened(own)

@@ -10,9 +10,9 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.compiled.bundle import hold, opened, packed
-from weft.compiled.jit import Handle, compiled, helper_no_alloc
+from weft.compiled.jit import Handle, compiled, inlined_only
 from weft.learners.shared_loss.points import approach, distance
-from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, set_steps, space_for, suffer
+from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
 from weft.learners.shared_loss.shared_rows import add_shared, dot_shared
 from weft.maths.losses import UNICLASS
 from weft.storage.batch import Batch, set_single, shares_row, squared_norm, status, widest_round
@@ -57,8 +57,9 @@ def predict(hyper: Hyper, state: Weights, batch: Batch, scores: Floats) -> None:
 @compiled
 def learn(hyper: Hyper, state: Weights, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     pairs, W, scalars = state
-    parts, active, rounds = own_weights(pairs, W, batch, False), space_for(widest_round(batch.rounds)), batch.rounds
-    _, l, n2, tau, _, steps = active
+    most, rounds = widest_round(batch.rounds), batch.rounds
+    parts, active, steps = own_weights(pairs, W, batch, False), space_for(most), np.empty(most)
+    _, l, n2, tau = active
     own, work = packed(parts), packed(Work(hyper, scalars, batch, scores, trace, active))
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
@@ -67,64 +68,75 @@ def learn(hyper: Hyper, state: Weights, batch: Batch, start: int, scores: Floats
         one_row = hyper.loss != UNICLASS and _one_row(own, lo, hi)
         if one_row:
             dot_shared(pairs, W, batch, lo, hi, scores)
-            _square_shared(work, lo, hi)
+            k = _suffer_shared(work, lo, hi)
         else:
-            _score_round(work, own, lo, hi)
-        k = suffer(work, lo, hi)
+            k = _suffer_round(work, own, lo, hi)
         if k > 0:
             choose_tau(hyper, scalars, l[:k], n2[:k], tau[:k])
-            set_steps(work, lo, hi, k)
             if one_row:
+                _steps_by_example(work, lo, hi, k, steps)
                 add_shared(pairs, W, batch, lo, hi, steps)
             else:
-                _move_round(work, own, lo, hi)
+                _move_round(work, own, lo, hi, k)
     hold(parts)
     hold(active)
     return len(rounds) - 1
 
 
-@helper_no_alloc
+@inlined_only
 def _one_row(own: OwnWeights, lo: int, hi: int) -> bool:
     """Do all examples of a round show the same row, over a table?"""
     pairs, _, _, batch, _ = opened(own)
     return bool(hi - lo > 1 and pairs.layout[HASHED] == 0 and shares_row(batch, lo, hi))
 
 
-@helper_no_alloc
-def _square_shared(work: Work, lo: int, hi: int) -> None:
-    """|x|^2 of a round whose examples all show the same row."""
-    parts = opened(work)
-    batch = parts.batch
-    square = squared_norm(batch.values, batch.indptr[batch.row[lo]], batch.indptr[batch.row[lo] + 1])
-    for i in range(hi - lo):
-        parts.active.squares[i] = square
-
-
-@helper_no_alloc
-def _score_round(work: Work, own: OwnWeights, lo: int, hi: int) -> None:
-    """The scores of a round, and |v_j|^2 of every example."""
-    hyper, _, _, scores, _, active = opened(work)
+@inlined_only
+def _suffer_round(work: Work, own: OwnWeights, lo: int, hi: int) -> int:
+    """The scores of a round, and the losses of its active tasks; returns their number."""
+    parts, k = opened(work), lo - lo  # a bare 0 would compile helpers once more
     for i in range(lo, hi):
-        if hyper.loss == UNICLASS:
-            scores[i], active.squares[i - lo] = distance(own, i), 1.0
+        if parts.hyper.loss == UNICLASS:
+            parts.scores[i], n2 = distance(own, i), 1.0
         else:
-            scores[i], active.squares[i - lo] = score(own, i)
+            parts.scores[i], n2 = score(own, i)
+        k = suffer(work, i, n2, k)
+    return k
 
 
-@helper_no_alloc
-def _move_round(work: Work, own: OwnWeights, lo: int, hi: int) -> None:
-    """w_j += tau_j v_j."""
-    hyper, _, batch, scores, _, active = opened(work)
+@inlined_only
+def _suffer_shared(work: Work, lo: int, hi: int) -> int:
+    """The losses of a round whose examples all show the same row, and are scored."""
+    batch, k = opened(work).batch, lo - lo
+    n2 = squared_norm(batch.values, batch.indptr[batch.row[lo]], batch.indptr[batch.row[lo] + 1])
     for i in range(lo, hi):
-        step = active.steps[i - lo]
+        k = suffer(work, i, n2, k)
+    return k
+
+
+@inlined_only
+def _move_round(work: Work, own: OwnWeights, lo: int, hi: int, k: int) -> None:
+    """w_j += tau_j v_j for the k active tasks of a round."""
+    parts = opened(work)
+    for a in range(k):
+        i, step = parts.active.example[a], step_of(work, a)
         if step == 0.0:
             continue
-        if hyper.loss == UNICLASS:
-            approach(own, i, step / scores[i])
+        if parts.hyper.loss == UNICLASS:
+            approach(own, i, step / parts.scores[i])
         elif hi - lo == 1:
             move(own, i, step)
         else:
-            move_task(own, batch.task[i], i, step)
+            move_task(opened(own), parts.batch.task[i], i, step)
+
+
+@inlined_only
+def _steps_by_example(work: Work, lo: int, hi: int, k: int, steps: Floats) -> None:
+    """The steps of all examples of a round, active or not."""
+    example = opened(work).active.example
+    for i in range(hi - lo):
+        steps[i] = 0.0
+    for a in range(k):
+        steps[example[a] - lo] = step_of(work, a)
 
 
 @compiled

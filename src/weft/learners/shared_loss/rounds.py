@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import opened
-from weft.compiled.jit import helper, helper_no_alloc
+from weft.compiled.jit import helper, inlined_only
 from weft.maths.kernels import KernelCode
 from weft.maths.losses import direction, loss_value
 from weft.maths.norm_codes import NormCode, remoteness
@@ -35,14 +35,12 @@ class Hyper(NamedTuple):
 
 
 class Active(NamedTuple):
-    """The active tasks of a round, and all of its examples: scratch of the widest round."""
+    """The active tasks of a round: scratch of the widest round."""
 
-    example: Ints  # of every active task: the number of its example in the batch
+    example: Ints  # the number of the task's example in the batch
     l: Floats
     n2: Floats  # |v_j|^2
     tau: Floats
-    squares: Floats  # of every example of the round: |v_j|^2
-    steps: Floats  # of every example of the round: tau_j times the sign of v_j, 0 if it moves nothing
 
 
 class Work(NamedTuple):
@@ -59,21 +57,18 @@ class Work(NamedTuple):
 @helper
 def space_for(most: int) -> Active:
     """Scratch for rounds of so many examples."""
-    example, space = np.empty(most, np.int64), np.empty((5, most))
-    return Active(example, space[0], space[1], space[2], space[3], space[4])
+    return Active(np.empty(most, np.int64), np.empty(most), np.empty(most), np.empty(most))
 
 
-@helper_no_alloc
-def suffer(work: Work, lo: int, hi: int) -> int:
-    """List the active tasks of a round with their losses l_j; returns their number."""
+@inlined_only
+def suffer(work: Work, i: int, n2: float, k: int) -> int:
+    """Add the task of example i to the k active ones, with its loss l_j, if it has a label; returns their number."""
     hyper, _, batch, scores, _, active = opened(work)
-    k = lo - lo  # a bare 0 would compile helpers once more
-    for i in range(lo, hi):
-        if not np.isnan(batch.label[i]):
-            active.example[k], active.n2[k] = i, active.squares[i - lo]
-            active.l[k] = loss_value(hyper.loss, scores[i], batch.label[i], hyper.epsilon)
-            k += 1
-    return k
+    if np.isnan(batch.label[i]):
+        return k
+    active.example[k], active.n2[k] = i, n2
+    active.l[k] = loss_value(hyper.loss, scores[i], batch.label[i], hyper.epsilon)
+    return k + 1
 
 
 @helper
@@ -92,18 +87,16 @@ def choose_tau(hyper: Hyper, scalars: Floats, l: Floats, n2: Floats, tau: Floats
         implicit(hyper.norm, l, n2, C, tau)
 
 
-@helper_no_alloc
-def set_steps(work: Work, lo: int, hi: int, k: int) -> None:
-    """The steps of all examples of a round from tau_j of its k active tasks."""
+@inlined_only
+def step_of(work: Work, a: int) -> float:
+    """The step of the a-th active task: tau_j and the sign of v_j; 0 if nothing moves."""
     hyper, scalars, batch, scores, trace, active = opened(work)
-    for i in range(lo, hi):
-        active.steps[i - lo] = 0.0
-    for a in range(k):
-        i, tau, n2 = active.example[a], active.tau[a], active.n2[a]
-        record(trace, i, active.l[a], tau, n2, scalars[AGGRESSIVENESS])
-        if tau > 0.0 and n2 > 0.0:
-            scalars[LONGEST] = max(scalars[LONGEST], n2)
-            active.steps[i - lo] = tau * direction(hyper.loss, scores[i], batch.label[i])
+    i, tau, n2 = active.example[a], active.tau[a], active.n2[a]
+    record(trace, i, active.l[a], tau, n2, scalars[AGGRESSIVENESS])
+    if tau <= 0.0 or n2 <= 0.0:
+        return 0.0
+    scalars[LONGEST] = max(scalars[LONGEST], n2)
+    return tau * direction(hyper.loss, scores[i], batch.label[i])
 
 
 @helper

@@ -130,11 +130,11 @@ def _is_due(work: Work, a: int, n: int, margin: float, one_row: bool) -> bool:
     hyper, _, own, batch, scores, _, present = opened(work)
     if hyper.condition != ACTIVE and not (margin <= 0.0 if hyper.condition == MISTAKE else margin < 1.0):
         return False
-    fails = False
+    fails, weights = False, opened(own)
     for j in range(n):
         i, s = present.example[j], scores[present.example[a]]
         if j != a and not one_row:
-            s = score_task(own, present.task[a], i)[0]
+            s = score_task(weights, present.task[a], i)[0]
         present.margins[j] = batch.label[i] * s
         present.l[j] = max(1.0 - present.margins[j], 0.0)
         fails = fails or present.margins[j] < 1.0
@@ -145,7 +145,7 @@ def _is_due(work: Work, a: int, n: int, margin: float, one_row: bool) -> bool:
 def _move_weights(work: Work, a: int, n: int, alpha: float, C: float, one_row: bool) -> None:
     """w_k += C sum_{j in A, l_kj > 0} eta_kj y_j x_j (Eq. 9), k being the a-th present task."""
     _, _, own, batch, _, _, present = opened(work)
-    k, together = present.task[a], 0.0
+    k, together, weights = present.task[a], 0.0, opened(own)
     for j in range(n):
         if present.margins[j] < 1.0:
             eta = (1.0 - alpha) * present.p[j] + (alpha if j == a else 0.0)
@@ -153,9 +153,9 @@ def _move_weights(work: Work, a: int, n: int, alpha: float, C: float, one_row: b
             if one_row:
                 together += step
             else:
-                move_task(own, k, present.example[j], step)
+                move_task(weights, k, present.example[j], step)
     if together != 0.0:
-        move_task(own, k, present.example[a], together)
+        move_task(weights, k, present.example[a], together)
 
 
 @helper_no_alloc
