@@ -45,7 +45,7 @@ def test_oracle(setting, variant, declared, single):
         np.testing.assert_allclose(P, oracle.P, atol=1e-10)
         np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-9)
         assert named(order, model.state.updates[: len(order)]).tolist() == oracle.updates.tolist()
-        alpha = oracle.letters[0]
+        alpha = oracle.parameters[0]
         eta = named(order, named(order, model.relations()).T).T
         np.testing.assert_allclose(eta, alpha * np.eye(len(order)) + (1 - alpha) * oracle.P, atol=1e-10)
 
