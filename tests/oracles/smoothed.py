@@ -2,8 +2,8 @@
 
 OSMTL is Algorithm 2 ("e") and its thresholding sibling ("t", Sec. 3.2); FOML (Cavallanti, Cesa-Bianchi and Gentile) and
 OMTRL (Saha, Rai, Daume and Venkatasubramanian) are two of its baselines. Tasks are 0, 1, ..., N-1, and a task that was
-not declared comes with the first row that has its number, in this order. A label that is NaN does not count as one: its row is
-scored and nothing else.
+not declared comes with the first row that has its number, in this order. A label that is NaN does not count as one:
+its row is scored and nothing else.
 
 Readings. The step of Eq. 9 belongs to |w - w_t|^2 / 2 in Eq. 7 and 8. P starts uniform. Tasks absent from a round are
 not updated and keep their coordinates p_kj; the others share the mass that is left (Eq. 10 with these held). The text
