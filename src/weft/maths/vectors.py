@@ -1,4 +1,4 @@
-"""Vectors inside kernels: sparse rows and their dot products, p-norms, sums of squares, sorting."""
+"""Vectors inside kernels: sparse rows and their dot products, p-norms, sorting."""
 
 import math
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled, helper, helper_no_alloc, inlined_only
+from weft.compiled.jit import compiled, helper, inlined_only
 
 Vector = NDArray[np.float64]
 
@@ -119,15 +119,6 @@ def p_norm(p: float, v: Vector) -> float:
         elif ratio > 0.0:
             total += math.pow(ratio, p)
     return top * (math.sqrt(total) if p == 2.0 else math.pow(total, 1.0 / p))
-
-
-@helper_no_alloc
-def sum_of_squares(values: Vector, begin: int, end: int) -> float:
-    """The squares of values[begin:end] added one after the other; `batch.squared_norm` takes four sums in turn."""
-    total = 0.0
-    for e in range(begin, end):
-        total += values[e] * values[e]
-    return total
 
 
 @compiled

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.bundle import hold, opened, packed
+from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import compiled, helper, helper_no_alloc, inlined_only
 from weft.storage.batch import Batch
@@ -61,7 +61,7 @@ def own_weights(pairs: Pairs, weights: Floats, batch: Batch, pooled: bool) -> Ow
 
 
 @inlined_only
-def has_room(own: OwnWeights, lo: int, hi: int) -> bool:
+def has_room(own: Bundle[OwnWeights], lo: int, hi: int) -> bool:
     """Is there room for every pair that the examples lo..hi, one round, could open?"""
     pairs, _, _, batch, _ = opened(own)
     return pairs.layout[HASHED] == 0 or fits(pairs, batch, lo, hi)
@@ -92,7 +92,7 @@ def move_task(parts: OwnWeights, task: int, i: int, step: float) -> None:
 
 
 @inlined_only
-def score(own: OwnWeights, i: int) -> tuple[float, float]:
+def score(own: Bundle[OwnWeights], i: int) -> tuple[float, float]:
     """w . x(i) and |x(i)|^2, with the weights of the example's own task; prefetches a later example."""
     parts = opened(own)
     _prefetch_ahead(parts, i)
@@ -100,7 +100,7 @@ def score(own: OwnWeights, i: int) -> tuple[float, float]:
 
 
 @inlined_only
-def move(own: OwnWeights, i: int, step: float) -> None:
+def move(own: Bundle[OwnWeights], i: int, step: float) -> None:
     """w += step x(i), right after `score` of the same i, whose slots are still there."""
     (layout, keys, table), weights, pooled, batch, slots = opened(own)
     task = 0 if pooled else batch.task[i]
@@ -113,7 +113,7 @@ def move(own: OwnWeights, i: int, step: float) -> None:
 
 
 @inlined_only
-def score_rows(own: OwnWeights, lo: int, hi: int, scores: Floats) -> None:
+def score_rows(own: Bundle[OwnWeights], lo: int, hi: int, scores: Floats) -> None:
     """scores[i] = w . x(i) for the examples lo..hi, with the weights of the example's own task."""
     parts = opened(own)
     for i in range(lo, hi):
@@ -129,7 +129,7 @@ def score_batch(pairs: Pairs, weights: Floats, batch: Batch, pooled: bool, score
 
 
 @helper_no_alloc
-def _score_all(own: OwnWeights, scores: Floats) -> None:
+def _score_all(own: Bundle[OwnWeights], scores: Floats) -> None:
     score_rows(own, 0, len(scores), scores)
 
 

@@ -6,8 +6,8 @@ kernel that counts references pays an atomic count for every array of a tuple th
 
 Products go to four sums in turn, and those of the last one to three entries to the first: a single sum waits for each
 addition before the next, four sums side by side do not. `dot_table`, `dot_hashed` and `batch.squared_norm` all use this
-order, so that the bits do not depend on the layout.
-`maths.vectors.sum_of_squares` adds one after the other, for traces of learners that always did.
+order, and so does `sparse_rows.dot`, so that the bits do not depend on the layout. `sparse_rows` has the only other
+order, entry by entry.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 There are two orders of summation, and a kernel keeps to one of them, for their bits differ. `dot` has four sums side by
 side, which do not wait for each other; the products go to the four in turn, and those of the last one to three entries
-to the first, as in `pairs`. `dot_in_order` has one sum.
+to the first, as in `pair_rows`. `dot_in_order` has one sum.
 """
 
 from typing import NamedTuple

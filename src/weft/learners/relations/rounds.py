@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.bundle import hold, opened, packed
+from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined_only
 from weft.learners.relations.relation_steps import COVARIANCE, FIXED, VONNEUMANN, move_gram, relation_step
 from weft.maths.losses import HINGE, loss_value
@@ -89,7 +89,7 @@ class Work(NamedTuple):
 
     hyper: Hyper
     state: Related
-    own: OwnWeights
+    own: Bundle[OwnWeights]
     batch: Batch
     a: Floats  # C y A^-1[:, i], the steps of all tasks
     s: Floats  # W x
@@ -144,7 +144,7 @@ def _admit(task: Ints, lo: int, hi: int, inverse: Floats, counts: Ints) -> None:
 
 
 @inlined_only
-def _features_up_to(own: OwnWeights, i: int) -> int:
+def _features_up_to(own: Bundle[OwnWeights], i: int) -> int:
     """One more than the last feature of an example, 0 if it has none."""
     batch = opened(own).batch
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
@@ -152,7 +152,7 @@ def _features_up_to(own: OwnWeights, i: int) -> int:
 
 
 @helper_no_alloc
-def _move_all(work: Work, i: int, n2: float) -> None:
+def _move_all(work: Bundle[Work], i: int, n2: float) -> None:
     """W += C y A^-1[:, task] x', and G = W W' with it."""
     hyper, state, own, batch, a, s = opened(work)
     N, j, weights = state.counts[TASKS], batch.task[i], opened(own)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.compiled.bundle import hold, opened, packed
+from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learner import Kept
 from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
@@ -134,7 +134,7 @@ def learn(hyper: Hyper, state: Support, batch: Batch, start: int, scores: Floats
 
 
 @helper_no_alloc
-def _suffer_round(work: Work, kept: Support, rows: Batch, lo: int, hi: int) -> int:
+def _suffer_round(work: Bundle[Work], kept: Bundle[Support], rows: Bundle[Batch], lo: int, hi: int) -> int:
     """The scores of a round, and the losses of its active tasks; returns their number."""
     parts, k = opened(work), lo - lo  # a bare 0 would compile helpers once more
     kernel = parts.hyper.kernel
@@ -146,14 +146,14 @@ def _suffer_round(work: Work, kept: Support, rows: Batch, lo: int, hi: int) -> i
 
 
 @helper_no_alloc
-def _square(rows: Batch, i: int) -> float:
+def _square(rows: Bundle[Batch], i: int) -> float:
     """|x|^2."""
     batch = opened(rows)
     return squared_norm(batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
 
 
 @helper_no_alloc
-def _score(hyper: Hyper, kept: Support, rows: Batch, i: int, xx: float) -> float:
+def _score(hyper: Hyper, kept: Bundle[Support], rows: Bundle[Batch], i: int, xx: float) -> float:
     """sum_s tau_s d_s K(x_s, x) over the entries of the example's task; xx = |x|^2."""
     state, batch = opened(kept), opened(rows)
     begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
@@ -167,7 +167,7 @@ def _score(hyper: Hyper, kept: Support, rows: Batch, i: int, xx: float) -> float
 
 
 @helper_no_alloc
-def _has_room(kept: Support, rows: Batch, lo: int, hi: int) -> bool:
+def _has_room(kept: Bundle[Support], rows: Bundle[Batch], lo: int, hi: int) -> bool:
     """Is there room for every row of a round?"""
     state, batch = opened(kept), opened(rows)
     nonzeros = state.used[NONZERO]
@@ -177,7 +177,7 @@ def _has_room(kept: Support, rows: Batch, lo: int, hi: int) -> bool:
 
 
 @helper_no_alloc
-def _keep_round(work: Work, kept: Support, rows: Batch, k: int) -> None:
+def _keep_round(work: Bundle[Work], kept: Bundle[Support], rows: Bundle[Batch], k: int) -> None:
     """w_j += tau_j d_j K(x, .) for the k active tasks; a row that several tasks share is stored once."""
     parts = opened(work)
     row, example, stored, first = parts.batch.row, parts.active.example, -1, 0
@@ -190,7 +190,7 @@ def _keep_round(work: Work, kept: Support, rows: Batch, k: int) -> None:
 
 
 @helper_no_alloc
-def _store_row(kept: Support, rows: Batch, row: int) -> int:
+def _store_row(kept: Bundle[Support], rows: Bundle[Batch], row: int) -> int:
     """Copy a row behind the others; returns where it begins."""
     state, batch = opened(kept), opened(rows)
     first = int(state.used[NONZERO])
@@ -202,7 +202,7 @@ def _store_row(kept: Support, rows: Batch, row: int) -> int:
 
 
 @helper_no_alloc
-def _append(kept: Support, rows: Batch, i: int, coefficient: float, first: int) -> None:
+def _append(kept: Bundle[Support], rows: Bundle[Batch], i: int, coefficient: float, first: int) -> None:
     """A new entry of the example's task, whose row is stored from `first` on."""
     state, batch = opened(kept), opened(rows)
     task, row, s = batch.task[i], batch.row[i], state.used[SUPPORT]

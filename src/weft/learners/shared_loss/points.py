@@ -5,14 +5,14 @@ A point has all coordinates, so that its weights are always a table that goes ta
 
 import math
 
-from weft.compiled.bundle import opened
+from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import inlined_only
 from weft.storage.own import OwnWeights
 from weft.storage.pairs import TASK_STRIDE
 
 
 @inlined_only
-def distance(own: OwnWeights, i: int) -> float:
+def distance(own: Bundle[OwnWeights], i: int) -> float:
     """|z - w|, the score of a task that predicts the point z."""
     (layout, _, _), weights, _, batch, _ = opened(own)
     width, e, end, total = layout[TASK_STRIDE], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1], 0.0
@@ -27,7 +27,7 @@ def distance(own: OwnWeights, i: int) -> float:
 
 
 @inlined_only
-def approach(own: OwnWeights, i: int, share: float) -> None:
+def approach(own: Bundle[OwnWeights], i: int, share: float) -> None:
     """w += share (z - w): the step tau along (z - w)/|z - w|, with share = tau/|z - w|."""
     (layout, _, _), weights, _, batch, _ = opened(own)
     width, e, end = layout[TASK_STRIDE], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]

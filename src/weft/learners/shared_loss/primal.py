@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats
-from weft.compiled.bundle import hold, opened, packed
+from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, inlined_only
 from weft.learners.shared_loss.points import approach, distance
 from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
@@ -84,14 +84,14 @@ def learn(hyper: Hyper, state: Weights, batch: Batch, start: int, scores: Floats
 
 
 @inlined_only
-def _one_row(own: OwnWeights, lo: int, hi: int) -> bool:
+def _one_row(own: Bundle[OwnWeights], lo: int, hi: int) -> bool:
     """Do all examples of a round show the same row, over a table?"""
     pairs, _, _, batch, _ = opened(own)
     return bool(hi - lo > 1 and pairs.layout[HASHED] == 0 and shares_row(batch, lo, hi))
 
 
 @inlined_only
-def _suffer_round(work: Work, own: OwnWeights, lo: int, hi: int) -> int:
+def _suffer_round(work: Bundle[Work], own: Bundle[OwnWeights], lo: int, hi: int) -> int:
     """The scores of a round, and the losses of its active tasks; returns their number."""
     parts, k = opened(work), lo - lo  # a bare 0 would compile helpers once more
     for i in range(lo, hi):
@@ -104,7 +104,7 @@ def _suffer_round(work: Work, own: OwnWeights, lo: int, hi: int) -> int:
 
 
 @inlined_only
-def _suffer_shared(work: Work, lo: int, hi: int) -> int:
+def _suffer_shared(work: Bundle[Work], lo: int, hi: int) -> int:
     """The losses of a round whose examples all show the same row, and are scored."""
     batch, k = opened(work).batch, lo - lo
     n2 = squared_norm(batch.values, batch.indptr[batch.row[lo]], batch.indptr[batch.row[lo] + 1])
@@ -114,7 +114,7 @@ def _suffer_shared(work: Work, lo: int, hi: int) -> int:
 
 
 @inlined_only
-def _move_round(work: Work, own: OwnWeights, lo: int, hi: int, k: int) -> None:
+def _move_round(work: Bundle[Work], own: Bundle[OwnWeights], lo: int, hi: int, k: int) -> None:
     """w_j += tau_j v_j for the k active tasks of a round."""
     parts = opened(work)
     for a in range(k):
@@ -130,7 +130,7 @@ def _move_round(work: Work, own: OwnWeights, lo: int, hi: int, k: int) -> None:
 
 
 @inlined_only
-def _steps_by_example(work: Work, lo: int, hi: int, k: int, steps: Floats) -> None:
+def _steps_by_example(work: Bundle[Work], lo: int, hi: int, k: int, steps: Floats) -> None:
     """The steps of all examples of a round, active or not."""
     example = opened(work).active.example
     for i in range(hi - lo):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.bundle import opened
+from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper, inlined_only
 from weft.maths.kernels import KernelCode
 from weft.maths.losses import direction, loss_value
@@ -61,7 +61,7 @@ def space_for(most: int) -> Active:
 
 
 @inlined_only
-def suffer(work: Work, i: int, n2: float, k: int) -> int:
+def suffer(work: Bundle[Work], i: int, n2: float, k: int) -> int:
     """Add the task of example i to the k active ones, with its loss l_j, if it has a label; returns their number."""
     hyper, _, batch, scores, _, active = opened(work)
     if np.isnan(batch.label[i]):
@@ -88,7 +88,7 @@ def choose_tau(hyper: Hyper, scalars: Floats, l: Floats, n2: Floats, tau: Floats
 
 
 @inlined_only
-def step_of(work: Work, a: int) -> float:
+def step_of(work: Bundle[Work], a: int) -> float:
     """The step of the a-th active task: tau_j and the sign of v_j; 0 if nothing moves."""
     hyper, scalars, batch, scores, trace, active = opened(work)
     i, tau, n2 = active.example[a], active.tau[a], active.n2[a]
@@ -96,7 +96,8 @@ def step_of(work: Work, a: int) -> float:
     if tau <= 0.0 or n2 <= 0.0:
         return 0.0
     scalars[LONGEST] = max(scalars[LONGEST], n2)
-    return tau * direction(hyper.loss, scores[i], batch.label[i])
+    step: float = tau * direction(hyper.loss, scores[i], batch.label[i])
+    return step
 
 
 @helper

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.bundle import hold, opened, packed
+from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper, helper_no_alloc
 from weft.learners.smoothed.attention import (
     exponential_step,
@@ -22,9 +22,9 @@ from weft.learners.smoothed.attention import (
     write_near,
 )
 from weft.learners.smoothed.state import ACTIVE, DUE, EPOCH, EXPONENTIAL, FLAT, MISTAKE, MOVED, ROUNDS, Hyper, Smoothed
-from weft.maths.vectors import sum_of_squares
 from weft.storage.batch import Batch, set_single, shares_row, status, widest_round
 from weft.storage.own import OwnWeights, move_task, own_weights, score_batch, score_rows, score_task
+from weft.storage.sparse_rows import row_of, square_in_order
 
 LONG_EPOCH = 64
 """Epochs shorter than this say nothing about whether attention can move."""
@@ -48,7 +48,7 @@ class Work(NamedTuple):
 
     hyper: Hyper
     state: Smoothed
-    own: OwnWeights
+    own: Bundle[OwnWeights]
     batch: Batch
     scores: Floats
     trace: Floats
@@ -88,7 +88,7 @@ def learn(hyper: Hyper, state: Smoothed, batch: Batch, start: int, scores: Float
 
 
 @helper_no_alloc
-def _learn_round(work: Work, lo: int, hi: int) -> None:
+def _learn_round(work: Bundle[Work], lo: int, hi: int) -> None:
     """Algorithm 2: every present task that is due learns from its own example and from those of the others."""
     hyper, state, own, batch, scores, trace, present = opened(work)
     score_rows(own, lo, hi, scores)
@@ -112,7 +112,7 @@ def _learn_round(work: Work, lo: int, hi: int) -> None:
 
 
 @helper_no_alloc
-def _find_present(work: Work, lo: int, hi: int) -> int:
+def _find_present(work: Bundle[Work], lo: int, hi: int) -> int:
     """List the labelled examples of a round; returns their number."""
     _, state, _, batch, _, _, present = opened(work)
     n = lo - lo  # a bare 0 would compile helpers once more
@@ -125,7 +125,7 @@ def _find_present(work: Work, lo: int, hi: int) -> int:
 
 
 @helper_no_alloc
-def _is_due(work: Work, a: int, n: int, margin: float, one_row: bool) -> bool:
+def _is_due(work: Bundle[Work], a: int, n: int, margin: float, one_row: bool) -> bool:
     """Whether the a-th present task k learns; if so, y_j <w_k, x_j> and l_kj of all present j are known."""
     hyper, _, own, batch, scores, _, present = opened(work)
     if hyper.condition != ACTIVE and not (margin <= 0.0 if hyper.condition == MISTAKE else margin < 1.0):
@@ -142,7 +142,7 @@ def _is_due(work: Work, a: int, n: int, margin: float, one_row: bool) -> bool:
 
 
 @helper_no_alloc
-def _move_weights(work: Work, a: int, n: int, alpha: float, C: float, one_row: bool) -> None:
+def _move_weights(work: Bundle[Work], a: int, n: int, alpha: float, C: float, one_row: bool) -> None:
     """w_k += C sum_{j in A, l_kj > 0} eta_kj y_j x_j (Eq. 9), k being the a-th present task."""
     _, _, own, batch, _, _, present = opened(work)
     k, together, weights = present.task[a], 0.0, opened(own)
@@ -159,7 +159,7 @@ def _move_weights(work: Work, a: int, n: int, alpha: float, C: float, one_row: b
 
 
 @helper_no_alloc
-def _read_attention(work: Work, k: int, n: int) -> None:
+def _read_attention(work: Bundle[Work], k: int, n: int) -> None:
     """p_kj of the present tasks j, after row k has been widened to the tasks there are now."""
     hyper, state, _, _, _, _, present = opened(work)
     N = state.tasks[0]
@@ -177,7 +177,7 @@ def _read_attention(work: Work, k: int, n: int) -> None:
 
 
 @helper_no_alloc
-def _move_attention(work: Work, k: int, n: int, alpha: float, C: float) -> None:
+def _move_attention(work: Bundle[Work], k: int, n: int, alpha: float, C: float) -> None:
     """The step of row p_k (Eq. 11, Sec. 3.2); attention moves in company only."""
     hyper, state, _, _, _, _, present = opened(work)
     N, moved = state.tasks[0], False
@@ -217,11 +217,10 @@ def _end_round(hyper: Hyper, state: Smoothed) -> None:
 
 
 @helper_no_alloc
-def _record(work: Work, i: int, margin: float, C: float, alpha: float) -> None:
+def _record(work: Bundle[Work], i: int, margin: float, C: float, alpha: float) -> None:
     """Note an example's loss, whether it moved its task (not yet), |x|^2, C and alpha."""
     parts = opened(work)
-    batch, trace = parts.batch, parts.trace
-    square = sum_of_squares(batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    trace, square = parts.trace, square_in_order(row_of(parts.batch, i))
     trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3], trace[i, 4] = max(1.0 - margin, 0.0), 0.0, square, C, alpha
 
 
