@@ -11,6 +11,7 @@ from rich.console import Console
 import weft
 from weft.evaluation import LeftOut, clock, compare, whole_catalogue
 from weft.evaluation.prequential import kind_of
+from weft.learner import Hooks
 from weft.learners.catalogue import LEARNERS, build
 
 
@@ -140,11 +141,11 @@ def test_a_refusal_in_mid_stream_leaves_out_as_well(monkeypatch):
 
 
 def test_the_limit_of_a_learner_is_asked_for_all_tasks_before_anything_runs(monkeypatch):
-    def refuse(self, tasks, features):
+    def refuse(tasks, features):
         if tasks > 2:
             raise ValueError(f"{tasks} tasks and {features} features are too many")
 
-    monkeypatch.setattr(LEARNERS["pa"], "refuse", refuse, raising=False)
+    monkeypatch.setattr(LEARNERS["pa"], "hooks", Hooks(refuse=refuse))
     monkeypatch.setattr("weft.evaluation.comparison.run", lambda *_: pytest.fail("a run has started"))
     with pytest.raises(ValueError, match="pa: 3 tasks and 5 features are too many"):
         compare(made(), ["pa"])
