@@ -119,12 +119,10 @@ def too_large(learner: str, given: Events, part: float = 1.0) -> str:
     sizes, limit = sizes_of(given), LIMITS.get(learner)
     if limit is not None and limit.number(sizes) > part * limit.most:
         return f"{limit.words} is {limit.number(sizes):,.0f}, more than {part * limit.most:,.0f}"
-    refuse = getattr(Model(learner).learner, "refuse", None)
-    if refuse is not None:
-        try:
-            refuse(sizes.tasks, sizes.features)
-        except ValueError as reason:
-            return str(reason)
+    try:
+        Model(learner).learner.hooks.refuse(sizes.tasks, sizes.features)
+    except ValueError as reason:
+        return str(reason)
     return ""
 
 
@@ -148,7 +146,7 @@ def pass_of(learner: str, parameters: Mapping[str, Any], given: Events) -> Passe
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # parameters at the ends of the grids are remarked upon
-        scores = _doubling(model, stream) if hasattr(model.learner, "refit") else model.learn(stream)
+        scores = _doubling(model, stream) if model.traits.refit_every else model.learn(stream)
     seconds = time.process_time() - began
     kind = "log-odds" if model.learner.tally_loss[0] == LOGISTIC else "margin"
     return Passed(scores, kind, seconds, _bytes(model.state))
