@@ -2,8 +2,7 @@
 
 20 tasks u_i = u + c e_i in 10 dimensions, e_i Gaussian with mean 0, scaled so that the longest has length 1 and the
 variance is sigma^2; 4,000 events, one random task each, rows uniform on the sphere, y = <u_i, row> + 0.1 noise, square
-loss. The figures are losses above those of the u_i themselves, means over ten seeds. mt-ogd is given sigma, Hedge is
-not.
+loss. The figures are losses above those of the u_i, means over ten seeds. mt-ogd is given sigma, Hedge is not.
 """
 
 import math

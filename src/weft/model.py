@@ -16,8 +16,8 @@ from weft.labels import one_label
 from weft.learner import Borrowed, Distances, Learner, Target, Traits, Usage
 from weft.learners.catalogue import as_learner, parameters_as_json
 from weft.names import Name, Names, declared
-from weft.storage import state as states
 from weft.storage.batch import FINE, NO_ROOM, Batch
+from weft.storage.growth import make_room_for_names, make_room_for_round
 from weft.storage.rows import as_table
 from weft.storage.single import UNKNOWN, Single
 from weft.store.codec import FileError
@@ -144,15 +144,13 @@ class Model:
 
     def _make_room_for_names(self, tasks: int, features: int) -> None:
         """Room for so many tasks and features, and the blank task after the last."""
-        sizes = states.Sizes(tasks + 1, max(features, 1))
-        self._replace_state(states.reserve(self.state, self.learner.plan, sizes))
+        self._replace_state(make_room_for_names(self.state, self.learner.plan, tasks, features))
         self.tally.reserve(tasks)
 
     def _make_room_for_rounds(self, batch: Batch, done: int) -> None:
         """Room for the rounds of a batch from `done` on, at least for the first of them; all names are known."""
         plan, (tasks, features) = self.learner.plan, self._sizes
-        grown = states.reserve(self.state, plan, states.sizes_for(self.state, tasks, features, batch, done))
-        grown = states.reserve_pairs(grown, plan, features, batch, done, self.traits.pooled, tasks)
+        grown = make_room_for_round(self.state, plan, tasks, features, batch, done, self.traits.pooled)
         self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
 
     def _replace_state(self, state: Any) -> None:

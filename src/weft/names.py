@@ -47,7 +47,7 @@ def declared(names: Any, what: str) -> list[Name]:
     """Names that a user declares up front: a list of them, a number (0, 1, ...), or None for none."""
     if names is None:
         return []
-    if isinstance(names, str | bool) or not (isinstance(names, int | np.integer) or hasattr(names, "__iter__")):
+    if isinstance(names, str | bool) or not isinstance(names, int | np.integer | Iterable):
         raise ValueError(f"{what}={names!r} must be a number or a list of names")
     if isinstance(names, int | np.integer):
         if names < 1:

@@ -1,11 +1,11 @@
 """Stream: rows, labels, tasks and rounds, checked once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import ArrayLike, Floats, Ints
 from weft.compiled.jit import compiled
 from weft.labels import CLASSES, label_array, wrong_labels
 from weft.learner import Target
@@ -112,7 +112,7 @@ class Stream:
         [0, 0, 0]
         """
         data = read_rows(X)
-        if isinstance(tasks, str) or not hasattr(tasks, "__iter__"):
+        if isinstance(tasks, str) or not isinstance(tasks, Iterable):
             raise ValueError(f"tasks={tasks!r} must be a list of names, one per column of Y")
         Y = label_array(Y)
         names = [plain(name, "task name") for name in tasks]
@@ -214,7 +214,7 @@ def read_tasks(task: Any, n: int) -> tuple[Ints, list[Name]]:
     """Task names as codes in order of first appearance."""
     if isinstance(task, str | int | np.integer):
         return np.zeros(n, np.int64), [plain(task, "task name")]
-    if hasattr(task, "__array__"):
+    if isinstance(task, ArrayLike):
         array = np.asarray(task)
         if array.ndim != 1:
             raise ValueError(f"task has {array.ndim} dimensions; give one name per row")

@@ -64,7 +64,7 @@ def test_relations_of_three_tasks_name_every_pair_once(weft_command):
 
 
 def test_relations_that_are_similarities(weft_command):
-    """Two tasks have one cosine, which is no part of a step."""
+    """Two tasks have one cosine, which is not part of a step."""
     model = weft.Model("romco-nucl")
     model.learn(weft.Stream([[1.0, 0.0], [1.0, 1.0]], [1, 1], ["ann", "bob"]))
     model.save("alike.weft")

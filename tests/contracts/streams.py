@@ -96,7 +96,7 @@ def _row(rng, width: int) -> MappingProxyType:
     if rng.random() < 0.08:
         return MappingProxyType({})
     features = rng.permutation(width)[: rng.integers(1, width + 1)]
-    # Whole numbers as well, so that ties and exact zeros occur.
+    # Integers as well, so that ties and exact zeros occur.
     values = rng.integers(-2, 3, len(features)) if rng.random() < 0.3 else rng.normal(size=len(features))
     return MappingProxyType({int(f): float(value) for f, value in zip(features, values, strict=True)})
 

@@ -234,7 +234,7 @@ def test_python_calls_nothing_that_only_kernels_can_call():
     assert len(closed) > 200
     used = {name for module, tree in trees.items() for name in _used_by_python(tree, module)}
     assert used & closed == set()
-    assert "weft.storage.pairs.dot_rows" in used  # tests do call kernels, and that is seen
+    assert "weft.storage.own.score_batch" in used  # tests do call kernels, and that is seen
 
 
 def test_a_chosen_cache_folder_is_used(tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ def by_hand(name="mtrbp", B=100, X=None, y=None, task=None, erred=None, A=None, 
     y = np.array([1.0, -1.0, 1.0]) if y is None else y
     n = len(y)
     return BudgetRun(
-        learner=SimpleNamespace(name=name, B=B, R=R),
+        learner=SimpleNamespace(name=name, B=B, R=R, budget=None),
         kernel=Kernel() if kernel is None else kernel,
         A=clique(2, 2.0) if A is None else A,
         X=X,

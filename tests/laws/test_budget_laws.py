@@ -8,7 +8,7 @@ from scipy import sparse
 
 import weft
 from weft.learners.budget.active_set import EVICTIONS, FACTOR, MISTAKES, NONZEROS, ROW_BYTES, TOO_LARGE, Q
-from weft.storage.state import MOVER
+from weft.storage.state import UPDATED_TASK
 
 BUDGETED = ("mtbprj", "mtbprj-2", "mtrbp", "mtforg")
 LEARNERS = ("mt-perceptron", *BUDGETED)
@@ -33,7 +33,7 @@ def bytes_kept(model):
     """The bytes that a budget counts, from the rows themselves."""
     state, name = model.state, model.learner.name
     rows = model.support()
-    movers = int(state.used[MOVER]) if len(state.used) > MOVER else 0
+    movers = int(state.used[UPDATED_TASK]) if len(state.used) > UPDATED_TASK else 0
     square = 16 * len(rows) ** 2 if name.startswith("mtbprj") else 0
     return sum(16 * len(row.row) for row in rows) + len(rows) * (ROW_BYTES + 8 * movers) + square
 

@@ -56,7 +56,7 @@ def test_a_loner_stands_apart_although_its_own_part_is_no_longer():
 
 
 def test_a_file_of_a_large_graph_needs_no_event_to_be_read():
-    """Rows of A^-1 of components beyond 2,000 tasks are no part of a file."""
+    """Rows of A^-1 of components beyond 2,000 tasks are not part of a file."""
     graph = [(k, k + 1) for k in range(2050)]
     model = weft.Model("mt-ogd", graph=graph, eta=0.5, loss="square")
     model.learn_one({"x": 1.0}, 1.0, 5)

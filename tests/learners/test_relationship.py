@@ -90,14 +90,14 @@ OMTRL = {
 @pytest.mark.parametrize("kind", ["logdet", "vonneumann", "cov"])
 @pytest.mark.parametrize("setting", OMTRL)
 def test_omtrl(setting, kind, declared, single):
-    letters = dict(OMTRL[setting])
+    parameters = dict(OMTRL[setting])
     if kind == "vonneumann" and setting == "at once":  # LAPACK has 1e-18 for some zeros: no ties
-        letters |= {"condition": "margin", "C": 0.3}
+        parameters |= {"condition": "margin", "C": 0.3}
     for seed in range(3):
         X, y, task, bounds = events(seed, single=single, late=not declared)
         tasks = 5 if declared else 0
-        oracle = Omtrl(FEATURES, tasks, kind, **letters)
-        model = weft.Model(f"omtrl-{kind}", tasks=range(tasks) if tasks else None, features=FEATURES, **letters)
+        oracle = Omtrl(FEATURES, tasks, kind, **parameters)
+        model = weft.Model(f"omtrl-{kind}", tasks=range(tasks) if tasks else None, features=FEATURES, **parameters)
         scores = model.learn(stream_of(X, y, task, bounds))
         np.testing.assert_allclose(scores, oracle.learn(X, y, task, bounds), atol=1e-9)
         order = [int(name) for name in model.tasks]
@@ -165,7 +165,7 @@ def test_clique_inverse_is_what_b_says():
 
 
 @pytest.mark.parametrize(
-    ("name", "letters", "message"),
+    ("name", "parameters", "message"),
     [
         ("foml", {"b": -1}, "b=-1 must be a finite number >= 0 or inf or None"),
         ("foml", {"b": 1.0, "graph": CLIQUES}, "b=1 and graph are both given"),
@@ -178,9 +178,9 @@ def test_clique_inverse_is_what_b_says():
         ("omtrl-vonneumann", {"tasks": 10_000}, r"3 tables of 10,000 x 10,000 numbers.*2\.2 GiB.*matrix_limit"),
     ],
 )
-def test_refused_letters(name, letters, message):
+def test_refused_parameters(name, parameters, message):
     with pytest.raises(ValueError, match=message):
-        weft.Model(name, **letters)
+        weft.Model(name, **parameters)
 
 
 def test_a_graph_refuses_other_tasks():

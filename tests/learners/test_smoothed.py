@@ -14,7 +14,7 @@ SETTINGS = {
     "by theory, doubling": {},
     "restart": {"restart": True},
     "T": {"T": 40},
-    "letters": {"alpha": 0.6, "C": 0.7, "lam": 0.5},
+    "parameters": {"alpha": 0.6, "C": 0.7, "lam": 0.5},
     "C only": {"C": 0.5},
     "mistake": {"alpha": 0.8, "C": 1.0, "condition": "mistake"},
     "active": {"alpha": 0.5, "C": 0.4, "lam": 0.7, "condition": "active"},
@@ -29,14 +29,14 @@ SETTINGS = {
 @pytest.mark.parametrize("variant", ["e", "t"])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_oracle(setting, variant, declared, single):
-    letters = SETTINGS[setting]
+    parameters = SETTINGS[setting]
     for seed in range(3):
         X, y, task, bounds = events(seed, single=single, late=not declared)
         tasks = 5 if declared else 0
-        oracle = Osmtl(FEATURES, tasks, variant, **letters)
+        oracle = Osmtl(FEATURES, tasks, variant, **parameters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            model = weft.Model(f"osmtl-{variant}", tasks=range(tasks) if tasks else None, **letters)
+            model = weft.Model(f"osmtl-{variant}", tasks=range(tasks) if tasks else None, **parameters)
             scores = model.learn(stream_of(X, y, task, bounds))
         np.testing.assert_allclose(scores, oracle.learn(X, y, task, bounds), atol=1e-10)
         order = [int(name) for name in model.tasks]
@@ -45,7 +45,7 @@ def test_oracle(setting, variant, declared, single):
         np.testing.assert_allclose(P, oracle.P, atol=1e-10)
         np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-9)
         assert named(order, model.state.updates[: len(order)]).tolist() == oracle.updates.tolist()
-        alpha = oracle.letters[0]
+        alpha = oracle.parameters[0]
         eta = named(order, named(order, model.relations()).T).T
         np.testing.assert_allclose(eta, alpha * np.eye(len(order)) + (1 - alpha) * oracle.P, atol=1e-10)
 
@@ -79,8 +79,8 @@ def test_alpha_one_is_independent(variant):
 @pytest.mark.parametrize("declared", [False, True])
 def test_enough_neighbours_are_exact(variant, declared):
     X, y, task, bounds = events(8)
-    letters = {"alpha": 0.4, "C": 1.0, "lam": 1.5, "tasks": range(5) if declared else None}
-    whole, near = (weft.Model(f"osmtl-{variant}", neighbours=m, **letters) for m in (None, 4))
+    parameters = {"alpha": 0.4, "C": 1.0, "lam": 1.5, "tasks": range(5) if declared else None}
+    whole, near = (weft.Model(f"osmtl-{variant}", neighbours=m, **parameters) for m in (None, 4))
     stream = stream_of(X, y, task, bounds)
     np.testing.assert_allclose(near.learn(stream), whole.learn(stream), atol=1e-12)
     np.testing.assert_allclose(near.relations(), whole.relations(), atol=1e-12)
@@ -131,7 +131,7 @@ def test_a_threshold_that_nothing_passes_is_remarked():
 
 
 @pytest.mark.parametrize(
-    ("letters", "message"),
+    ("parameters", "message"),
     [
         ({"alpha": 1.5}, "alpha=1.5 must be a finite number >= 0 and <= 1 or None"),
         ({"alpha": -0.1}, "alpha"),
@@ -146,6 +146,6 @@ def test_a_threshold_that_nothing_passes_is_remarked():
         ({"p_min": 2}, "p_min=2"),
     ],
 )
-def test_refused_letters(letters, message):
+def test_refused_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
-        weft.Model("osmtl-e", **letters)
+        weft.Model("osmtl-e", **parameters)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
-from weft.maths import losses, norms, steps
+from weft.maths import losses, norm_codes, steps
 from weft.maths.norms import Interpolation, Lp, RMax, parse
 from weft.maths.vectors import sort
 
@@ -332,7 +332,7 @@ def fingerprint() -> bytes:
                 *call(steps.finite_horizon, name, l, C),
                 *call(steps.infinite_horizon, name, l, n2, C, 0.0),
             ]
-            out += [norms.norm_value(norm.code, l - 1.0), *norm.implicit(l * 1e8, n2 * 1e-8, C)]
+            out += [norm_codes.norm_value(norm.code, l - 1.0), *norm.implicit(l * 1e8, n2 * 1e-8, C)]
     return np.array(out).tobytes()
 
 

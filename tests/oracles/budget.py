@@ -10,7 +10,8 @@ line 14, has no factor A^-1, which beta holds already; Eq. 3 has 2 c^2 lambda an
 new instance and the oldest, M counts this mistake, and the new weight is shrunk as well.
 
 A zero score is a mistake. An instance with K(t,t) = 0 changes nothing, M included. In a round of several rows all tasks
-are met and all rows scored first; then every row in turn looks at its margin again. A label that is NaN is no label.
+are met and all rows scored first; then every row in turn looks at its margin again. A label that is NaN does not count
+as one.
 """
 
 import math

@@ -3,7 +3,7 @@
 Algorithms 1 (ROMCO-NuCl) and 2 (ROMCO-LogD), and the learners they are compared with that no other module has: COML,
 CW-COL, and the two batch methods MTFL and TRML, which fit all rows seen so far. Matrices are features x tasks.
 
-Where the paper is silent, it is read so. A round without rows is no round. `schedule` multiplies both step sizes by
+Where the paper is silent, it is read so. A round without rows does not count. `schedule` multiplies both step sizes by
 1, 1/sqrt(t) or kappa^(t-1) in round t, counted from 1 with the rounds that change nothing; with `rho_only` it
 multiplies the shrinkage rho of the singular values alone. `rho0`, if given, stands for eta1 lam1. All tasks are shrunk,
 absent ones too.

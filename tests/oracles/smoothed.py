@@ -2,8 +2,8 @@
 
 OSMTL is Algorithm 2 ("e") and its thresholding sibling ("t", Sec. 3.2); FOML (Cavallanti, Cesa-Bianchi and Gentile) and
 OMTRL (Saha, Rai, Daume and Venkatasubramanian) are two of its baselines. Tasks are 0, 1, ..., N-1, and a task that was
-not declared comes with the first row that has its number, in this order. A label that is NaN is no label: its row is
-scored and nothing else.
+not declared comes with the first row that has its number, in this order. A label that is NaN does not count as one:
+its row is scored and nothing else.
 
 Readings. The step of Eq. 9 belongs to |w - w_t|^2 / 2 in Eq. 7 and 8. P starts uniform. Tasks absent from a round are
 not updated and keep their coordinates p_kj; the others share the mass that is left (Eq. 10 with these held). The text
@@ -119,7 +119,7 @@ class Osmtl(Walk):
         return self.T is None and None in self.given
 
     @property
-    def letters(self):
+    def parameters(self):
         """alpha and C of the next round."""
         T = self.T
         if self.doubling:
@@ -137,7 +137,7 @@ class Osmtl(Walk):
         return any(margins < 1)
 
     def update(self, X, y, tasks):
-        alpha, C = self.letters
+        alpha, C = self.parameters
         W, P = self.W.copy(), self.P.copy()
         for position, k in enumerate(tasks):
             margins = y * (X @ self.W[k])  # y_j <x_j, w_k> for all present j
@@ -165,7 +165,7 @@ class Osmtl(Walk):
 
     def exponential(self, p, losses):
         """Eq. 11, but for the factor."""
-        alpha, C = self.letters
+        alpha, C = self.parameters
         kappa = 1.0 if self.lam is None else C * (1 - alpha) / self.lam
         logs = np.full(len(p), -math.inf)
         logs[p > 0] = np.log(p[p > 0]) - kappa * losses[p > 0]

@@ -101,7 +101,7 @@ def watched(learner, stream):
     """Rounds with what the learner was before and after each."""
     for X, y, tasks in stream:
         W, P, updates = learner.W.copy(), learner.P.copy(), learner.updates.copy()
-        alpha, C = learner.letters
+        alpha, C = learner.parameters
         learner.learn_round(X, y, tasks)
         yield X, y, tasks, W, P, learner.updates - updates, alpha, C
 
@@ -180,7 +180,7 @@ def test_step_of_W_is_the_argmin_of_eq_8_with_half_the_square(variant, condition
 def regret_and_bound(learner, stream, rivals):
     """Of every task against every rival (M x d): both sides of Theorem 1, the sums over the rounds t."""
     regret, extra, u = np.zeros((K, len(rivals))), np.zeros((K, len(rivals))), np.zeros(K)
-    alpha, C = learner.letters
+    alpha, C = learner.parameters
     for X, y, tasks, W, _, updated, *_ in watched(learner, stream):
         own, theirs = np.maximum(0, 1 - y * (W @ X.T)), np.maximum(0, 1 - y * (rivals @ X.T))
         for position, k in enumerate(tasks):
@@ -224,7 +224,7 @@ def test_theorem_1_holds_in_every_epoch_after_a_restart(variant):
     learner = Osmtl(D, K, variant, restart=True)
     for m in range(6):
         epoch = stream[2**m - 1 : 2 ** (m + 1) - 1]
-        assert learner.letters == (math.sqrt(2**m) / (1 + math.sqrt(2**m)), (1 + math.sqrt(2**m)) / 2**m)
+        assert learner.parameters == (math.sqrt(2**m) / (1 + math.sqrt(2**m)), (1 + math.sqrt(2**m)) / 2**m)
         assert not learner.W.any()
         assert np.all(learner.P == 1 / K)
         regret, bound = regret_and_bound(learner, epoch, some_rivals(stream))
@@ -286,11 +286,11 @@ def test_odd_rounds(variant, condition):
     assert learner.learn_round([], [], []) == []
     assert learner.learn_round([[0.0]], [1.0], [0]) == [0.0]
     assert learner.rounds == 1
-    state = learner.W.copy(), learner.P.copy(), learner.letters
+    state = learner.W.copy(), learner.P.copy(), learner.parameters
     learner.learn_round([[5.0]], [math.nan], [0])
     assert (state[0] == learner.W).all()
     assert (state[1] == learner.P).all()
-    assert learner.letters == state[2]
+    assert learner.parameters == state[2]
     learner.learn_round([[5.0], [0.0]], [1.0, math.nan], [0, 1])
     assert np.isfinite(learner.W).all()
     assert learner.N == 2

@@ -5,7 +5,7 @@ import pytest
 
 from batches import batch_of, event, find, open_pairs
 from weft.learners.shared_loss import shared_rows
-from weft.storage import arena, pairs
+from weft.storage import arena, own, pair_rows, pairs, regions
 
 KEYS = {
     "small": [(t, f) for t in range(8) for f in range(8)],
@@ -46,7 +46,7 @@ def test_regions_against_a_dict(case):
         slot = int(open_pairs(index, task, batch)[0])
         assert slot - pairs.first_slot(int(index.table[task, pairs.BASE])) == known[task, feature]
     assert index.layout[pairs.USED] == len(known)
-    listed, slots = arena.listing(index)
+    listed, slots = arena.sorted_keys(index)
     assert list(zip(*(part.tolist() for part in pairs.unpack(listed)), strict=True)) == sorted(known)
     assert len(set(slots.tolist())) == len(known)
     assert 0 <= slots.min() <= slots.max() < arena.slots_of(index)
@@ -107,7 +107,7 @@ def test_holes_are_filled_again():
     assert copies < 40
     assert len(index.keys) < 4 * 3000 * 5 // 4
     assert index.table[:, pairs.COUNT].tolist() == [2, 3000, 2]
-    assert arena.listing(index)[0].tolist() == [5, 9, *((1 << 32) + np.arange(3000)), (2 << 32) + 5, (2 << 32) + 9]
+    assert arena.sorted_keys(index)[0].tolist() == [5, 9, *((1 << 32) + np.arange(3000)), (2 << 32) + 5, (2 << 32) + 9]
 
 
 def test_room_is_made_for_many_rounds_at_once():
@@ -150,7 +150,7 @@ def test_rows_of_zeros_want_nothing():
     batch = batch._replace(task=np.zeros(4, np.int64))
     moves = arena.make_room(index, batch, 2, 9)
     assert moves.pairs.table[:, pairs.SIZE].tolist() == [24, 0]
-    assert arena.listing(moves.pairs)[0].tolist() == list(range(6))
+    assert arena.sorted_keys(moves.pairs)[0].tolist() == list(range(6))
 
 
 def test_rows_that_come_again_need_no_room():
@@ -182,7 +182,7 @@ def test_pack_and_unpack():
 
 def test_a_region_is_half_full_when_it_is_made():
     for count in [0, 1, 2, 3, 4, 5, 8, 100, 1025]:
-        size = arena.region_size(count)
+        size = regions.region_size(count)
         assert size >= 2 * count
         assert size % 8 == 0
         assert size < 2 * count + 8
@@ -217,8 +217,8 @@ def dot(index, weights, task, batch, i, slots):
     row = batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     if index.layout[pairs.HASHED]:
         pairs.find_row(*index[1:], weights, task, row[0], *row[2:], slots)
-        return pairs.dot_hashed(weights, *row[1:], slots)
-    return pairs.dot_table(index.layout, weights, task, *row)
+        return pair_rows.dot_hashed(weights, *row[1:], slots)
+    return pair_rows.dot_table(index.layout, weights, task, *row)
 
 
 def add(index, weights, task, batch, i, scale, slots):
@@ -226,9 +226,10 @@ def add(index, weights, task, batch, i, scale, slots):
     row = batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
     if index.layout[pairs.HASHED]:
         pairs.find_row(*index[1:], weights, task, row[0], *row[2:], slots)
-        pairs.add_hashed(*index, weights, task, *row, scale, slots)
+        pairs.open_row(*index, task, row[0], *row[2:], slots)
+        pair_rows.add_slots(weights, *row[1:], scale, slots)
     else:
-        pairs.add_table(index.layout, weights, task, *row, scale)
+        pair_rows.add_table(index.layout, weights, task, *row, scale)
 
 
 def random_rows(rng, shape):
@@ -261,9 +262,9 @@ def test_rounds_against_a_matrix(layout, row):
         X = random_rows(rng, (4, features))
         batch = batch_of(X, row)._replace(task=rng.permutation(4))
         scores, slots = np.full(4, np.nan), pairs.slot_space(index, batch)
-        pairs.dot_rows(index, weights, False, batch, 0, 4, scores)
+        own.score_batch(index, weights, batch, False, scores)
         assert scores.tolist() == [W[batch.task[i]] @ X[row[i]] for i in range(4)]
-        pairs.dot_rows(index, weights, True, batch, 0, 4, scores)
+        own.score_batch(index, weights, batch, True, scores)
         assert scores.tolist() == [W[0] @ X[row[i]] for i in range(4)]
         for i in (1, 3):
             add(index, weights, batch.task[i], batch, i, 2.0, slots)

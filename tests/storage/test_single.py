@@ -20,7 +20,7 @@ def test_known_features_are_put_into_the_buffers():
     assert single.fill({}) == 0
 
 
-def test_what_goes_the_long_way():
+def test_what_falls_back_to_the_batch_path():
     single = single_over(Names([f"f{j}" for j in range(100)]))
     assert single.fill({"new": 1.0}) == UNKNOWN
     assert single.fill({"f0": "text"}) == UNKNOWN
@@ -31,13 +31,13 @@ def test_what_goes_the_long_way():
 
 
 def test_buffers_follow_the_features(monkeypatch):
-    """Rows that became longer than the buffers take the short way again, once the model knows more features."""
+    """Rows that became longer than the buffers use the buffers again, once the model knows more features."""
     model = weft.Model("pa")
     model.learn_one({"a": 1.0}, 1, "ann")
     model.learn_one({"a": 1.0}, 1, "ann")
     wide = {f"f{j}": 1.0 for j in range(200)}
     first = model.learn_one(wide, 1, "ann")
-    monkeypatch.setattr(weft.Model, "learn", None)  # the long way is closed
+    monkeypatch.setattr(weft.Model, "learn", None)  # the batch path is closed
     assert first == 0.0
     assert np.isclose(model.learn_one(wide, 1, "ann"), 1.0)
     assert np.isclose(model.predict_one(wide, "ann"), 1.0)

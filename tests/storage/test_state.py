@@ -8,7 +8,9 @@ import pytest
 import weft
 from batches import batch_of, event, open_pairs
 from weft.storage import pairs
-from weft.storage.state import NONZERO, SUPPORT, Plan, Sizes, live, reserve, reserve_pairs, restore, sizes_for
+from weft.storage.growth import make_room_for_names, make_room_for_round, reserve
+from weft.storage.saving import live, restore
+from weft.storage.state import NONZERO, SUPPORT, Plan, Sizes
 
 
 class Toy(NamedTuple):
@@ -74,12 +76,12 @@ def test_growth_keeps_everything(plan, limit, monkeypatch):
     tasks = features = 0
     for _ in range(40):
         tasks, features = tasks + int(rng.integers(0, 3)), features + int(rng.integers(0, 4))
-        state = reserve(state, plan, Sizes(tasks + 1, max(features, 1)))
+        state = make_room_for_names(state, plan, tasks, features)
         assert len(state.per_task) >= tasks + 1
         assert state.grid.shape[0] >= tasks + 1
         if tasks and features:
             task, feature, value = int(rng.integers(tasks)), int(rng.integers(features)), float(rng.normal())
-            state = reserve_pairs(state, plan, features, event([feature], [1.0], task), 0, False)
+            state = make_room_for_round(state, plan, tasks, features, event([feature], [1.0], task), 0)
             at = place(state, task, feature)
             state.weights[at], state.moments[at] = value, [value, 0.0, 1.0]
             state.grid[task, feature], state.per_task[task] = value, value
@@ -100,10 +102,10 @@ def test_growth_keeps_everything(plan, limit, monkeypatch):
 def test_pairs_that_come_one_by_one_are_seldom_copied(plan, monkeypatch):
     monkeypatch.setattr(pairs, "DENSE_LIMIT", 0)
     rng = np.random.default_rng(1)
-    state, known, copies = reserve(blank(plan), plan, Sizes(21, 400)), {}, 0
+    state, known, copies = make_room_for_names(blank(plan), plan, 20, 400), {}, 0
     for _ in range(4000):
         task, feature, value = int(rng.integers(20)), int(rng.integers(400)), float(rng.normal())
-        grown = reserve_pairs(state, plan, 400, event([feature], [1.0], task), 0, False)
+        grown = make_room_for_round(state, plan, 20, 400, event([feature], [1.0], task), 0)
         copies, state = copies + (grown is not state), grown
         at = place(state, task, feature)
         assert state.weights[at] == known.get((task, feature), 0.0)
@@ -117,9 +119,9 @@ def test_pairs_that_come_one_by_one_are_seldom_copied(plan, monkeypatch):
 
 def test_pooled_pairs_grow_in_one_region(plan, monkeypatch):
     monkeypatch.setattr(pairs, "DENSE_LIMIT", 0)
-    state = reserve(blank(plan), plan, Sizes(4, 90))
+    state = make_room_for_names(blank(plan), plan, 3, 90)
     for feature in range(90):
-        state = reserve_pairs(state, plan, 90, event([feature], [1.0], feature % 3), 0, True)
+        state = make_room_for_round(state, plan, 3, 90, event([feature], [1.0], feature % 3), 0, True)
         state.weights[place(state, 0, feature)] = feature + 1.0
     found = live(state, plan, 3, 90)
     assert found["pairs"].tolist() == [[0, feature] for feature in range(90)]
@@ -139,13 +141,13 @@ def test_capacities_double(plan):
 def test_a_table_that_may_not_be_hashed(monkeypatch):
     monkeypatch.setattr(pairs, "DENSE_LIMIT", 4)
     plan = plan_of(True, always_dense=True)
-    state = reserve(blank(plan), plan, Sizes(10, 10))
+    state = make_room_for_names(blank(plan), plan, 9, 10)
     assert state.pairs.layout[pairs.HASHED] == 0
     assert len(state.weights) >= 100
 
 
 def test_pairs_that_hold_zeros_are_not_live(plan):
-    state = reserve(blank(plan), plan, Sizes(3, 4))
+    state = make_room_for_names(blank(plan), plan, 2, 4)
     state.moments[place(state, 1, 2), 1] = 5.0  # one number of several is enough
     found = live(state, plan, 2, 4)
     assert found["pairs"].tolist() == [[1, 2]]
@@ -153,7 +155,7 @@ def test_pairs_that_hold_zeros_are_not_live(plan):
 
 
 def test_live_is_a_copy(plan):
-    state = reserve(blank(plan), plan, Sizes(3, 4))
+    state = make_room_for_names(blank(plan), plan, 2, 4)
     state.weights[place(state, 1, 2)] = 1.0
     found = live(state, plan, 2, 4)
     for array in found.values():
@@ -163,22 +165,22 @@ def test_live_is_a_copy(plan):
 
 
 def test_restored_arrays_are_not_those_of_the_file(plan):
-    found = live(reserve(blank(plan), plan, Sizes(3, 4)), plan, 2, 4)
+    found = live(make_room_for_names(blank(plan), plan, 2, 4), plan, 2, 4)
     state = restore(blank(plan), plan, found, 2, 4)
     for array in found.values():
         array[...] = 9
     assert state.scalars.tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
-def test_sizes_for_the_next_round(plan):
+def test_room_for_the_next_round(plan):
     batch = batch_of([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    state = reserve(blank(plan), plan, Sizes(3, 4))
+    state = make_room_for_names(blank(plan), plan, 2, 4)
     state.used[SUPPORT], state.used[NONZERO] = 7, 20
-    sizes = sizes_for(state, 2, 3, batch, 0)
-    assert sizes.task >= 3
-    assert sizes.support >= 9
-    assert sizes.nonzero >= 23
-    assert sizes_for(state, 2, 3, batch, 1).support == 0
+    grown = make_room_for_round(state, plan, 2, 3, batch, 0)
+    assert len(grown.per_task) >= 3
+    assert len(grown.owner) >= 9
+    assert len(grown.kept) >= 23
+    assert len(make_room_for_round(state, plan, 2, 3, batch, 1).owner) == 0  # no round is left
 
 
 BAD = {
@@ -203,7 +205,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_does_not_fit_is_refused(case, plan):
-    found = live(reserve(blank(plan), plan, Sizes(3, 4)), plan, 2, 4)
+    found = live(make_room_for_names(blank(plan), plan, 2, 4), plan, 2, 4)
     BAD[case](found)
     with pytest.raises(ValueError, match="the state"):
         restore(blank(plan), plan, found, 2, 4)
@@ -215,7 +217,7 @@ def test_a_learner_may_check_more():
             raise ValueError("no such scalar")
 
     plan = plan_of(True, check=check)
-    found = live(reserve(blank(plan), plan, Sizes(3, 4)), plan, 2, 4)
+    found = live(make_room_for_names(blank(plan), plan, 2, 4), plan, 2, 4)
     restore(blank(plan), plan, found, 2, 4)
     found["scalars"][0] = -1.0
     with pytest.raises(ValueError, match="no such scalar"):

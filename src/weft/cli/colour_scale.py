@@ -16,7 +16,7 @@ ORANGES: tuple[Colour, ...] = ((246, 246, 246), (246, 203, 150), (240, 138, 50),
 GREY = "#8c959f"
 """For what is not on the scale: a task with itself."""
 ROUNDING = 1e-9
-"""Differences below this share of the largest number are no differences."""
+"""Differences below this share of the largest number do not count."""
 
 
 class Scale(NamedTuple):

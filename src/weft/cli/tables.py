@@ -47,11 +47,13 @@ def print_json(data: Any) -> None:
 
 def finite(data: Any) -> Any:
     """The same with None for NaN, which JSON does not have, and plain Python for NumPy's numbers."""
+    import numpy as np  # here, so that `weft --help` answers at once
+
     if isinstance(data, dict):
         return {str(key): finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [finite(value) for value in data]
-    if hasattr(data, "item") and not isinstance(data, str | bytes):
+    if isinstance(data, np.generic):
         return finite(data.item())
     return None if isinstance(data, float) and not math.isfinite(data) else data
 

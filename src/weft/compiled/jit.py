@@ -30,6 +30,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -68,13 +69,18 @@ def _digest(sources: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
+def _user() -> int | None:
+    """The number of the user who runs this; None on Windows, which has no such numbers."""
+    return None if sys.platform == "win32" else os.getuid()
+
+
 @cache
 def _cache_folder(sources: tuple[Path, ...]) -> str:
     """The folder for machine code that was compiled from these files; created, or marked as used now."""
     name = f"kernels-{_digest(sources)}"
     for base in (
         user_cache(),
-        Path(tempfile.gettempdir()) / f"weft-{os.getuid() if hasattr(os, 'getuid') else 0}",
+        Path(tempfile.gettempdir()) / f"weft-{_user() or 0}",
     ):
         folder = base / name
         is_new = not folder.exists()
@@ -102,7 +108,7 @@ def _remove_unused(base: Path) -> None:
     Only folders that `_cache_folder` can have made: with such a name, owned by the user, and not symbolic links.
     """
     oldest = time.time() - UNUSED_DAYS * 86400.0
-    user = os.getuid() if hasattr(os, "getuid") else None
+    user = _user()
     with suppress(OSError):
         for folder in list(base.iterdir()):
             if not re.fullmatch("kernels-[0-9a-f]{16}", folder.name):

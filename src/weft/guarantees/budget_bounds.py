@@ -134,7 +134,7 @@ def mtforg_theorem2(run: BudgetRun, comparator: Comparator) -> Bound:
 def _budget(run: BudgetRun, *algorithms: str) -> float:
     if run.learner.name not in algorithms:
         raise ValueError(f"This bound is about {' and '.join(algorithms)}, not about {run.learner.name}.")
-    if getattr(run.learner, "budget", None) is not None:
+    if run.learner.budget is not None:
         raise ValueError("The budget was given in bytes, and the theorems are about a number of rows: give B.")
     B = float(run.learner.B)
     if math.isinf(B):

@@ -7,7 +7,8 @@ import numpy as np
 from weft.compiled.arrays import Array, Ints
 from weft.learner import Shares
 from weft.storage.pairs import read_row
-from weft.storage.state import Plan, live
+from weft.storage.saving import live
+from weft.storage.state import Plan
 
 
 def weight_matrix(state: Any, plan: Plan, tasks: int, features: int, pooled: bool = False) -> Array:

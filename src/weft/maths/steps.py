@@ -6,7 +6,7 @@ where l_j = 0, and dual norm at most C. `n2` holds the squared lengths of the up
 
 from weft.compiled.jit import compiled, helper
 from weft.maths.implicit import lp_ball, two_balls
-from weft.maths.norms import LP, RMAX, NormCode, conjugate, maximize, norm_dual, remoteness, simplify
+from weft.maths.norm_codes import LP, RMAX, NormCode, conjugate, maximize, norm_dual, remoteness, simplify
 from weft.maths.r_max import clipped, r_max_balls
 from weft.maths.vectors import Vector
 

@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from weft.compiled.arrays import ArrayLike
+from weft.storage.rows import is_sparse
+
 
 def as_list(y: Any, what: str) -> list[Any]:
     """One entry per event, as plain Python."""
-    if isinstance(y, str | bytes | set | frozenset) or getattr(y, "ndim", 1) != 1:
+    if isinstance(y, str | bytes | set | frozenset) or ((isinstance(y, ArrayLike) or is_sparse(y)) and np.ndim(y) != 1):
         raise ValueError(f"{what} is {type(y).__name__}; give a list or a one-dimensional array, one entry per event")
     try:
-        values = y.tolist() if hasattr(y, "tolist") else list(y)
+        values = y.tolist() if isinstance(y, np.ndarray) else list(y)
     except TypeError:
         raise ValueError(f"{what} is {y!r}; give one entry per event") from None
     return [value.item() if isinstance(value, np.generic) else value for value in values]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import ArrayLike, Floats, Ints
 from weft.learner import Learner
 from weft.reductions import files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
@@ -183,7 +183,7 @@ class Multilabel:
 
     def _read(self, Y: Any, n: int) -> tuple[str, Any, Ints, list[Any]]:
         """The form, the labels as a sparse matrix, how many labels each event has, all labels after them."""
-        if not sparse.issparse(Y) and not hasattr(Y, "__array__"):
+        if not sparse.issparse(Y) and not isinstance(Y, ArrayLike):
             Y = as_list(Y, "Y")
             if Y and all(isinstance(entry, set | frozenset) for entry in Y):
                 same_count(len(Y), n, "Y")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled.jit import compiled, inlined
+from weft.compiled.jit import compiled, helper, inlined, inlined_only
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ def single_batch(room: int) -> Batch:
 
 @compiled
 def squared_norm(values: Floats, begin: int, end: int) -> float:
-    """|x|^2 of the row values[begin:end], summed in the order of `pairs.dot_table`."""
+    """|x|^2 of the row values[begin:end], summed in the order of `pair_rows.dot_table`."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = begin + (end - begin) // 4 * 4
     for e in range(np.uint64(begin), np.uint64(whole), np.uint64(4)):
@@ -75,6 +75,13 @@ def squared_norm(values: Floats, begin: int, end: int) -> float:
     return (a + b) + (c + d)
 
 
+@inlined_only
+def record(trace: Floats, i: int, loss: float, tau: float, n2: float, C: float) -> None:
+    """Note an example's loss, step, |x|^2 and aggressiveness, if a trace is wanted (`learner.TRACE`)."""
+    if trace.shape[0]:
+        trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = loss, tau, n2, C
+
+
 @compiled
 def longest_row(batch: Batch) -> int:
     """The most non-zeros in a row: the size of a kernel's scratch space."""
@@ -82,6 +89,15 @@ def longest_row(batch: Batch) -> int:
     for r in range(batch.indptr.shape[0] - 1):
         longest = max(longest, batch.indptr[r + 1] - batch.indptr[r])
     return longest
+
+
+@helper
+def widest_round(rounds: Ints) -> int:
+    """The most examples in a round: the size of a kernel's scratch space."""
+    widest = 0
+    for t in range(len(rounds) - 1):
+        widest = max(widest, rounds[t + 1] - rounds[t])
+    return widest
 
 
 @compiled

@@ -1,18 +1,39 @@
-"""One weight per (task, feature) pair: the state of linear learners that keep nothing else."""
+"""A task's own weights behind one argument: the rows of a batch are scored and moved by the number of the example.
+
+A kernel makes the access once per call, and releases it at its end:
+
+    parts = own_weights(state.pairs, state.weights, batch, pooled)
+    own = packed(parts)
+    ...
+        s, n2 = score(own, i)
+        move(own, i, step)
+    ...
+    hold(parts)
+
+The same text serves tables and hashed pairs, and rows are prefetched where the weights do not fit the cache. `packed`
+puts the arrays behind one pointer and `hold` keeps them alive (`weft.compiled.bundle`); both have to be called by the
+kernel itself. `score_task` and `move_task` are for loops over tasks, in helpers that allocate nothing: such a helper
+opens the access once, before the loop.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats
-from weft.storage.pairs import Pairs, dense
+from weft.compiled.arrays import Floats, Ints
+from weft.compiled.bundle import Bundle, hold, opened, packed
+from weft.compiled.instructions import prefetch
+from weft.compiled.jit import compiled, helper, helper_no_alloc, inlined_only
+from weft.storage.batch import Batch
+from weft.storage.pair_rows import add_slots, add_table, dot_hashed, dot_table, prefetch_hashed, prefetch_table
+from weft.storage.pairs import AHEAD, FAR, HASHED, Pairs, dense, find_row, fits, open_row, slot_space
 from weft.storage.state import Plan
 
 PLAN = Plan(axes={"weights": ("pair",)})
 
 
 class OwnParts(NamedTuple):
-    """One weight per pair, zero until it is touched."""
+    """The state of linear learners that keep nothing but one weight per pair, zero until it is touched."""
 
     pairs: Pairs
     weights: Floats
@@ -21,3 +42,108 @@ class OwnParts(NamedTuple):
 def blank() -> OwnParts:
     """No task, no feature, no weight."""
     return OwnParts(dense(0, 1), np.zeros(0))
+
+
+class OwnWeights(NamedTuple):
+    """Weights over pairs, and the rows of a batch; `slots` is scratch space for the slots of one row."""
+
+    pairs: Pairs
+    weights: Floats
+    pooled: bool  # all tasks use the weights of task 0
+    batch: Batch
+    slots: Ints
+
+
+@helper
+def own_weights(pairs: Pairs, weights: Floats, batch: Batch, pooled: bool) -> OwnWeights:
+    """Access to the weights of the tasks of a batch."""
+    return OwnWeights(pairs, weights, pooled, batch, slot_space(pairs, batch))
+
+
+@inlined_only
+def has_room(own: Bundle[OwnWeights], lo: int, hi: int) -> bool:
+    """Is there room for every pair that the examples lo..hi, one round, could open?"""
+    pairs, _, _, batch, _ = opened(own)
+    return pairs.layout[HASHED] == 0 or fits(pairs, batch, lo, hi)
+
+
+@inlined_only
+def score_task(parts: OwnWeights, task: int, i: int) -> tuple[float, float]:
+    """w_task . x(i) and |x(i)|^2, with the weights of any task; `parts` is what `opened(own)` returns."""
+    (layout, keys, table), weights, _, batch, slots = parts
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        find_row(keys, table, weights, task, batch.indices, begin, end, slots)
+        return dot_hashed(weights, batch.values, begin, end, slots)
+    return dot_table(layout, weights, task, batch.indices, batch.values, begin, end)
+
+
+@inlined_only
+def move_task(parts: OwnWeights, task: int, i: int, step: float) -> None:
+    """w_task += step x(i), for any task and at any time; `parts` is what `opened(own)` returns."""
+    (layout, keys, table), weights, _, batch, slots = parts
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        find_row(keys, table, weights, task, batch.indices, begin, end, slots)
+        open_row(layout, keys, table, task, batch.indices, begin, end, slots)
+        add_slots(weights, batch.values, begin, end, step, slots)
+    else:
+        add_table(layout, weights, task, batch.indices, batch.values, begin, end, step)
+
+
+@inlined_only
+def score(own: Bundle[OwnWeights], i: int) -> tuple[float, float]:
+    """w . x(i) and |x(i)|^2, with the weights of the example's own task; prefetches a later example."""
+    parts = opened(own)
+    _prefetch_ahead(parts, i)
+    return score_task(parts, 0 if parts.pooled else parts.batch.task[i], i)
+
+
+@inlined_only
+def move(own: Bundle[OwnWeights], i: int, step: float) -> None:
+    """w += step x(i), right after `score` of the same i, whose slots are still there."""
+    (layout, keys, table), weights, pooled, batch, slots = opened(own)
+    task = 0 if pooled else batch.task[i]
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        open_row(layout, keys, table, task, batch.indices, begin, end, slots)
+        add_slots(weights, batch.values, begin, end, step, slots)
+    else:
+        add_table(layout, weights, task, batch.indices, batch.values, begin, end, step)
+
+
+@inlined_only
+def score_rows(own: Bundle[OwnWeights], lo: int, hi: int, scores: Floats) -> None:
+    """scores[i] = w . x(i) for the examples lo..hi, with the weights of the example's own task."""
+    parts = opened(own)
+    for i in range(lo, hi):
+        scores[i] = score_task(parts, 0 if parts.pooled else parts.batch.task[i], i)[0]
+
+
+@compiled
+def score_batch(pairs: Pairs, weights: Floats, batch: Batch, pooled: bool, scores: Floats) -> None:
+    """The same for all examples of a batch: what `predict` of a linear learner does."""
+    parts = own_weights(pairs, weights, batch, pooled)
+    _score_all(packed(parts), scores)
+    hold(parts)
+
+
+@helper_no_alloc
+def _score_all(own: Bundle[OwnWeights], scores: Floats) -> None:
+    score_rows(own, 0, len(scores), scores)
+
+
+@inlined_only
+def _prefetch_ahead(parts: OwnWeights, i: int) -> None:
+    """Prefetch what the example `AHEAD` places further on will need, if the weights do not fit the cache."""
+    (layout, keys, table), weights, pooled, batch, _ = parts
+    task, row, indptr, ahead = batch.task, batch.row, batch.indptr, i + AHEAD
+    if len(weights) <= FAR or ahead >= len(task):
+        return
+    begin, end = indptr[row[ahead]], indptr[row[ahead] + 1]
+    if layout[HASHED] != 0:
+        if ahead + AHEAD < len(task):
+            prefetch(table, (0 if pooled else task[ahead + AHEAD]) * table.shape[1])
+        prefetch_hashed(keys, table, weights, 0 if pooled else task[ahead], batch.indices, begin, end)
+    else:
+        prefetch_table(layout, weights, 0 if pooled else task[ahead], batch.indices, begin, end)

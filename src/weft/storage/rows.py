@@ -21,7 +21,7 @@ _TABLE = "give one row per example and one column per feature"
 
 
 class Rows(NamedTuple):
-    """A CSR block; `features` names its columns, an int d standing for 0 .. d-1."""
+    """A CSR block; `features` names its columns, an int d means 0 .. d-1."""
 
     indptr: Ints
     indices: Ints
@@ -57,7 +57,7 @@ def read_rows(X: Any) -> Rows:
 
 
 def is_sparse(X: Any) -> bool:
-    """Is it a SciPy sparse matrix? If nobody has imported SciPy's, it is none: a tenth of a second saved at start."""
+    """Is it a SciPy sparse matrix? Not if SciPy's was never imported: a tenth of a second saved at start."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 
@@ -106,7 +106,7 @@ def _refuse_ragged(X: Sequence[Any]) -> None:
 
 
 def _numbers(array: Any) -> Any:
-    """An object array as floats; anything but real numbers is refused by its place."""
+    """An object array as floats; anything but real numbers is refused, with its position."""
     out = np.empty(array.shape)
     for row, column in np.ndindex(array.shape):
         out[row, column] = _number(array[row, column], row, column)
@@ -187,7 +187,7 @@ def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
 
 
 def tidy(rows: Rows) -> Rows:
-    """Sort rows by feature and drop zeros, in place; refuse what is not finite and a feature that stands twice."""
+    """Sort rows by feature and drop zeros, in place; refuse what is not finite and a feature that appears twice."""
     fault = np.zeros(2, np.int64)
     _tidy(rows.indptr, rows.indices, rows.values, fault)
     if fault[0]:
@@ -195,14 +195,14 @@ def tidy(rows: Rows) -> Rows:
         name = feature if isinstance(rows.features, int) else rows.features[feature]
         if fault[0] == 1:
             raise ValueError(f"row {row}: feature {name!r} is not finite; {REMEDY}")
-        raise ValueError(f"row {row}: feature {name!r} stands twice; add its values up or drop one")
+        raise ValueError(f"row {row}: feature {name!r} appears twice; add its values up or drop one")
     used = rows.indptr[-1]
     return Rows(rows.indptr, rows.indices[:used], rows.values[:used], rows.features)
 
 
 @compiled
 def _compress(X: Floats, indptr: Ints, indices: Ints, values: Floats) -> int:
-    """Dense rows to CSR without zeros; returns the flat place of the first value that is not finite, or -1."""
+    """Dense rows to CSR without zeros; returns the flat position of the first value that is not finite, or -1."""
     n, d = X.shape
     used = 0
     indptr[0] = 0

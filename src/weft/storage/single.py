@@ -16,7 +16,7 @@ from weft.names import Names, plain
 from weft.storage.batch import single_batch
 
 UNKNOWN = -1
-"""What `fill` returns for an event that must go the long way."""
+"""What `fill` returns for an event that falls back to the batch path."""
 
 _SIMPLE = frozenset((str, int))
 _LEAST_ROOM = 32
@@ -44,8 +44,8 @@ class Single:
     def fill(self, x: dict[Any, Any]) -> int:
         """Put a dict's features into the buffers, unsorted; returns their number, or UNKNOWN.
 
-        Unknown are events with features that are not known yet, with more of them than there is room for, or with
-        values that are no numbers.
+        UNKNOWN are events with features that are not known yet, with more of them than there is room for, or with
+        values that are not numbers.
         """
         if not self._features.only_text and not _SIMPLE.issuperset(map(type, x)):  # 1.0 and True equal 1
             for name in x:

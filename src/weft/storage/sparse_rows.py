@@ -2,8 +2,8 @@
 
 There are two orders of summation, and a kernel keeps to one of them, for their bits differ. `dot` has four sums side by
 side, which do not wait for each other; the products go to the four in turn, and those of the last one to three entries
-to the first, as in `pairs`. `dot_in_order` has one sum; `product_in_order` and those of rows and columns of a table are
-the same sum without |x|^2.
+to the first, as in `pair_rows`. `dot_in_order` has one sum; `product_in_order` and those of rows and columns of a table
+are the same sum without |x|^2.
 """
 
 from typing import NamedTuple

@@ -13,7 +13,8 @@ from weft.compiled.arrays import Floats, Ints
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import inlined_only
 from weft.storage.batch import Batch
-from weft.storage.pairs import AHEAD, FAR, HASHED, TASK_STRIDE, Pairs, ask_hashed, ask_table, find_row, open_row
+from weft.storage.pair_rows import prefetch_hashed, prefetch_table
+from weft.storage.pairs import AHEAD, FAR, HASHED, TASK_STRIDE, Pairs, find_row, open_row
 from weft.storage.sparse_rows import Row
 
 LONG = 24
@@ -43,9 +44,9 @@ def prefetch_ahead(parts: TwoParts, batch: Batch, i: int) -> None:
     if layout[HASHED]:
         if ahead + AHEAD < len(task):
             prefetch(table, task[ahead + AHEAD] * table.shape[1])
-        ask_hashed(keys, table, own, task[ahead], indices, begin, end)
+        prefetch_hashed(keys, table, own, task[ahead], indices, begin, end)
     else:
-        ask_table(layout, own, task[ahead], indices, begin, end)
+        prefetch_table(layout, own, task[ahead], indices, begin, end)
 
 
 @inlined_only

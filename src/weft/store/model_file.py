@@ -8,7 +8,7 @@ import numpy as np
 from weft.compiled.arrays import Floats
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
-from weft.storage import state as states
+from weft.storage import saving
 from weft.store.codec import FileError, decode, encode
 from weft.tally import COLUMNS
 from weft.vocabulary import Vocabulary, names_as_json, names_from_json
@@ -34,7 +34,7 @@ def pack_model(parts: Parts) -> bytes:
         "tasks": names_as_json(tasks),
         "features": names_as_json(features),
     }
-    live = states.live(parts.state, parts.learner.plan, len(tasks), len(features))
+    live = saving.live(parts.state, parts.learner.plan, len(tasks), len(features))
     arrays = {f"state.{name}": array for name, array in live.items()}
     if parts.tally is not None:
         arrays["tally"] = parts.tally[: len(tasks)]
@@ -61,7 +61,7 @@ def unpack_model(data: bytes) -> Parts:
     live = {name.removeprefix("state."): array for name, array in arrays.items()}
     state = _component(
         "state",
-        lambda found: states.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features),
+        lambda found: saving.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features),
         live,
     )
     return Parts(learner, vocabulary, state, tally)

@@ -6,7 +6,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -114,7 +114,7 @@ _ADVICE = "check that the address is right and the server is running"
 
 
 def _words(reason: Any) -> str:
-    return str(getattr(reason, "strerror", None) or reason or type(reason).__name__)
+    return str((reason.strerror if isinstance(reason, OSError) else None) or reason or type(reason).__name__)
 
 
 def _open(address: str, have: int) -> Any:
@@ -135,7 +135,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 def _begin(response: Any, have: int) -> int:
     """The offset in the file at which a response begins: a server without range requests sends everything."""
-    if getattr(response, "status", None) != 206:
+    if not isinstance(response, HTTPResponse) or response.status != 206:
         return 0
     match = re.fullmatch(r"bytes (\d+)-\d*/(\d+|\*)", response.headers.get("Content-Range", "").strip())
     if not match or int(match[1]) != have:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats
+from weft.compiled.arrays import Floats, Frame
 from weft.labels import wrong_labels
 from weft.learner import Target
 from weft.names import Name
 from weft.storage.batch import LARGEST
+from weft.storage.rows import is_sparse
 
 MISSING = math.nan
 """A missing label."""
@@ -101,12 +102,12 @@ def check_values(block: Block) -> list[Fault]:
     X, largest = block.X, np.zeros(0)
     if isinstance(X, list):
         largest = np.array([max(map(abs, x.values()), default=0.0) for x in X])
-    elif hasattr(X, "indptr"):
+    elif is_sparse(X):
         row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         largest = np.zeros(X.shape[0])
         np.maximum.at(largest, row, np.abs(X.data))
     else:
-        table = X.to_numpy() if hasattr(X, "to_numpy") else X
+        table = X.to_numpy() if isinstance(X, Frame) else X
         largest = np.abs(table).max(axis=1, initial=0.0)
     bad = np.flatnonzero(largest > LARGEST).tolist()
     return [

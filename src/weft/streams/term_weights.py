@@ -48,6 +48,6 @@ def _parts(data: Known) -> list[Known]:
 def _occurrences(data: Known, step: str) -> Array:
     """In how many rows every column is not zero."""
     X: Any = data.X
-    if not hasattr(X, "indptr"):
+    if not isinstance(X, sparse.csr_array):
         raise ValueError(f"{step}: {data.name} is dense; every column occurs in every row")
     return np.bincount(X.indices[X.data != 0.0], minlength=X.shape[1])

@@ -51,7 +51,8 @@ from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Ta
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.maths.losses import CODES
 from weft.storage.batch import Batch
-from weft.storage.state import Plan, live
+from weft.storage.saving import live
+from weft.storage.state import Plan
 
 RATES = {"logistic": 0.4, "square": 0.2}
 """eta of AdaGrad steps."""

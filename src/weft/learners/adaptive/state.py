@@ -154,16 +154,17 @@ class State(NamedTuple):
     seat: Ints  # of each feature, its position in these two, or 0
     n_seats: Ints
 
-    def further(self, batch: Batch, done: int) -> tuple[int, int]:
-        """How many pairs a row of the next round may open beyond its own, and how many a task can have.
 
-        These are pairs of dense features, and of features that become dense within the round. `events.learn` uses the
-        same number.
-        """
-        lo, hi = batch.rounds[done], batch.rounds[done + 1]
-        rows = batch.row[lo:hi]
-        joining = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) if hi - lo > 1 else 0
-        return int(self.n_dense[0]) + joining, len(self.dense)
+def extra_pairs(state: State, batch: Batch, done: int) -> tuple[int, int]:
+    """How many pairs a row of the next round may open beyond its own, and how many a task can have.
+
+    These are pairs of dense features, and of features that become dense within the round. `events.learn` uses the same
+    number.
+    """
+    lo, hi = batch.rounds[done], batch.rounds[done + 1]
+    rows = batch.row[lo:hi]
+    joining = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) if hi - lo > 1 else 0
+    return int(state.n_dense[0]) + joining, len(state.dense)
 
 
 def plan(auto: bool, second_order: bool) -> Plan:
@@ -196,6 +197,7 @@ def plan(auto: bool, second_order: bool) -> Plan:
         counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
         check=_check,
         padded=dict.fromkeys(("own", "own_bias", "bias"), PART_WIDTH),
+        extra_pairs=extra_pairs,
     )
 
 

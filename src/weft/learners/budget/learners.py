@@ -47,7 +47,7 @@ from weft.learners.budget.ties import GRAPH, NO_TASKS, NONE, matrix_of
 from weft.learners.parameters import Real, Whole, parameter
 from weft.maths.generator import LENGTH, seeded
 from weft.names import Name
-from weft.storage.state import MOVER, SUPPORT
+from weft.storage.state import SUPPORT, UPDATED_TASK
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Mtbprj2(Projectron):
         axes: dict[str, tuple[str | int, ...]] = dict(super().more_axes())
         if self.ties == GRAPH:
             return axes | {"weights": ("task", "support")}
-        axes |= {"used": (3,), "weights": ("mover", "support"), "places": ("task", PLACES)}
-        return axes if self.ties == NONE else axes | {"sums": ("mover", "support")}
+        axes |= {"used": (3,), "weights": ("updated_task", "support"), "places": ("task", PLACES)}
+        return axes if self.ties == NONE else axes | {"sums": ("updated_task", "support")}
 
     def movers(self, state: ActiveSet) -> int:
-        return len(state.relation.component) if self.ties == GRAPH else int(state.used[MOVER])
+        return len(state.relation.component) if self.ties == GRAPH else int(state.used[UPDATED_TASK])
 
     def coefficients_of(self, state: ActiveSet, tasks: int) -> Array:
         n = int(state.used[SUPPORT])

@@ -61,7 +61,7 @@ from weft.learners.budget.ties import GRAPH, TaskKernel, lacks_ties
 from weft.maths.kernels import self_value
 from weft.storage.batch import Batch, set_single, status
 from weft.storage.sparse_rows import Row
-from weft.storage.state import MOVER, SUPPORT
+from weft.storage.state import SUPPORT, UPDATED_TASK
 
 
 @compiled
@@ -74,7 +74,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
         lo, hi = rounds[t], rounds[t + 1]
         if not has_room(hyper, rows, batch, lo, hi) or lacks_ties(hyper.ties, state.relation, task, lo, hi):
             return t
-        if hyper.ties != GRAPH and rows.used[MOVER] + hi - lo > len(state.weights):
+        if hyper.ties != GRAPH and rows.used[UPDATED_TASK] + hi - lo > len(state.weights):
             return t
         count_tasks(rows.counts, batch, lo, hi)
         xx = 0.0

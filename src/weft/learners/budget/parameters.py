@@ -157,7 +157,7 @@ class KernelLearner:
         counts: dict[str, tuple[str | int, ...]] = {"marks": ("task", "nonzero", "nonzero")}
         counts |= {"counts": ("task", "nonzero", 0)}
         if "places" in axes:
-            counts |= {"counts": ("task", "nonzero", "mover"), "places": ("mover", "mover")}
+            counts |= {"counts": ("task", "nonzero", "updated_task"), "places": ("updated_task", "updated_task")}
         return Plan(
             axes,
             names={"indices": "feature"},

@@ -18,7 +18,7 @@ from weft.compiled.jit import helper, helper_no_alloc, inlined_only
 from weft.graphs.relation import Relation
 from weft.learners.budget.active_set import ROW, SUM, SUMS, ActiveSet, Budget, Mistake, unit_for
 from weft.learners.budget.ties import CLIQUES, COMPLETE, GRAPH, clique_size
-from weft.storage.state import MOVER, SUPPORT
+from weft.storage.state import SUPPORT, UPDATED_TASK
 
 
 class TaskWeights(NamedTuple):
@@ -55,7 +55,7 @@ def score(hyper: Budget, beta: TaskWeights, task: int, k: Floats) -> float:
 @helper_no_alloc
 def movers_of(hyper: Budget, beta: TaskWeights) -> int:
     """Rows of `weights` in use: of the tasks that have erred, or on general graphs of all."""
-    return len(beta.relation.component) if hyper.ties == GRAPH else int(beta.used[MOVER])
+    return len(beta.relation.component) if hyper.ties == GRAPH else int(beta.used[UPDATED_TASK])
 
 
 @helper_no_alloc
@@ -65,8 +65,8 @@ def open_rows(hyper: Budget, beta: TaskWeights, task: int) -> None:
         return
     places = beta.places
     if places[task, ROW] == 0:
-        beta.used[MOVER] += 1
-        places[task, ROW] = beta.used[MOVER]
+        beta.used[UPDATED_TASK] += 1
+        places[task, ROW] = beta.used[UPDATED_TASK]
     c = _clique_of(hyper, beta, task)
     if c >= 0 and places[c, SUM] == 0:
         beta.counts[SUMS] += 1

@@ -24,8 +24,7 @@ from weft.learners.descent.positions import CliqueScalar as S
 from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, VARIANCE, Rule, rate_of
 from weft.maths.losses import loss_value, slope
-from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, set_single, status, widest_round
 from weft.storage.pairs import HASHED, fits, slot_space
 from weft.storage.sparse_rows import add, dot, row_of
 from weft.storage.two_parts import TwoParts, add_parts, dot_parts, find_pairs, prefetch_ahead

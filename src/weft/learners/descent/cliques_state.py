@@ -10,7 +10,8 @@ from weft.graphs.interaction import CliqueBlocks
 from weft.learners.descent.positions import CliqueScalar, Count
 from weft.learners.descent.rule import LEADER, VARIANCE, Rule, rate_of
 from weft.storage.pairs import Pairs, dense
-from weft.storage.state import Plan, live
+from weft.storage.saving import live
+from weft.storage.state import Plan
 
 
 class Clusters(NamedTuple):

@@ -23,7 +23,8 @@ from weft.learners.descent import graph as descent_graph
 from weft.learners.descent.cliques_state import Parts
 from weft.learners.descent.graph import Sums, with_rows
 from weft.learners.descent.rule import Rule
-from weft.storage.state import Plan, live
+from weft.storage.saving import live
+from weft.storage.state import Plan
 
 Mean = Callable[[Array], Array]
 """From all models, (tasks, features), to the mean of every task's neighbours; 0 where there are none."""

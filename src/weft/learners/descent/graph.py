@@ -23,23 +23,13 @@ from weft.learners.descent.positions import GraphScalar as S
 from weft.learners.descent.positions import Trace
 from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, Rule, rate_of
 from weft.maths.losses import loss_value, slope
-from weft.maths.rounds import widest_round
 from weft.maths.vectors import sparse_dot
-from weft.storage.batch import NO_ROOM, Batch, set_single, status
-from weft.storage.pairs import (
-    HASHED,
-    Pairs,
-    add_hashed,
-    add_table,
-    dense,
-    dot_hashed,
-    dot_table,
-    find_row,
-    fits,
-    slot_space,
-)
+from weft.storage.batch import NO_ROOM, Batch, set_single, status, widest_round
+from weft.storage.pair_rows import add_slots, add_table, dot_hashed, dot_table
+from weft.storage.pairs import HASHED, Pairs, dense, find_row, fits, open_row, slot_space
+from weft.storage.saving import live
 from weft.storage.sparse_rows import Row, row_of, square_in_order
-from weft.storage.state import Plan, live
+from weft.storage.state import Plan
 
 FOLD = 1e-100
 """A factor s below this is multiplied into the sums."""
@@ -250,7 +240,8 @@ def _move(state: Sums, i: int, x: Row, step: float, slots: Ints) -> None:
     state.touched[i] = 1
     if layout[HASHED]:
         find_row(keys, table, state.own, i, x.indices, x.begin, x.end, slots)
-        add_hashed(layout, keys, table, state.own, i, x.indices, x.values, x.begin, x.end, step, slots)
+        open_row(layout, keys, table, i, x.indices, x.begin, x.end, slots)
+        add_slots(state.own, x.values, x.begin, x.end, step, slots)
     else:
         add_table(layout, state.own, i, x.indices, x.values, x.begin, x.end, step)
 

@@ -12,8 +12,7 @@ from weft.learners.descent.positions import Count, HedgeTrace, TableScalar
 from weft.learners.descent.rule import Rule
 from weft.learners.descent.table import Models, Work, descend, retune, score_row
 from weft.maths.losses import loss_value
-from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, set_single, status, widest_round
 from weft.storage.state import Plan
 
 

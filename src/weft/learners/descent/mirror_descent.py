@@ -26,8 +26,7 @@ from weft.learners.descent.mirror_rule import ADAPTIVE, ANYTIME, HORIZON, LEADER
 from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.positions import DualScalar as S
 from weft.maths.losses import loss_value, slope
-from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, set_single, status, widest_round
 
 
 class Work(NamedTuple):

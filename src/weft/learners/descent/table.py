@@ -19,8 +19,7 @@ from weft.learners.descent.positions import TableScalar as S
 from weft.learners.descent.projections import project_balls_clique, project_balls_general, project_v_sigma
 from weft.learners.descent.rule import ADAPTIVE, BALL, Rule, rate_of, tune
 from weft.maths.losses import loss_value, slope
-from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, set_single, status, widest_round
 from weft.storage.sparse_rows import dot_in_order, row_of
 from weft.storage.state import Plan
 

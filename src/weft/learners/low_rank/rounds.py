@@ -32,8 +32,7 @@ from weft.learners.low_rank.pieces import (
 from weft.learners.low_rank.state import GEOMETRIC, LENGTH_SUM, NUCLEAR, SQRT, Hyper, Model, Parts, T
 from weft.learners.low_rank.vector_rows import WIDE
 from weft.maths.proximal import log_values, soft_values
-from weft.maths.rounds import widest_round
-from weft.storage.batch import Batch, squared_norm
+from weft.storage.batch import Batch, squared_norm, widest_round
 from weft.storage.sparse_rows import Row
 
 SMALL = WIDE

@@ -12,11 +12,11 @@ of Murugesan et al. (2016). On a mistake of task i, for all tasks j,
 >>> model.weights().tolist(), model.relations().tolist()
 ([[0.75], [0.25]], [[0.75, 0.25], [0.25, 0.75]])
 
-Reading. b is N unless it is given, so that A^-1 = (I + 11') / (N + 1), the complete graph: then it is `mt-perceptron`
-with the linear kernel. b = 0 makes the tasks independent, b = inf one model. With tasks that turn up later, what every
-task has put in is spread anew, by the A^-1 of now. `condition="margin"` learns on margins below 1 instead of mistakes.
-In a round of several rows all are scored first, and every row then looks at its margin again. A row of zeros changes
-nothing.
+Interpretation. b is N unless it is given, so that A^-1 = (I + 11') / (N + 1), the complete graph: then it is
+`mt-perceptron` with the linear kernel. b = 0 makes the tasks independent, b = inf one model. With tasks that turn up
+later, what every task has put in is spread anew, by the A^-1 of now. `condition="margin"` learns on margins below 1
+instead of mistakes. In a round of several rows all are scored first, and every row then looks at its margin again. A
+row of zeros changes nothing.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,8 @@ from weft.learners.relations.relation_steps import FIXED
 from weft.maths.losses import HINGE
 from weft.names import Name
 from weft.storage.pairs import read_row
-from weft.storage.state import Plan, live
+from weft.storage.saving import live
+from weft.storage.state import Plan
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Foml:
         found: Array = np.diag(own) + shared[:, None] * (label[:, None] == label[None, :])
         return found
 
-    # --- what the model asks ---
+    # --- what the model needs ---
 
     @property
     def plan(self) -> Plan:

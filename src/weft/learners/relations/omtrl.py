@@ -17,11 +17,12 @@ von Neumann's (`omtrl-vonneumann`), or A^-1 becomes the covariance of the tasks'
 >>> model.relations().round(2).tolist()
 [[1.4, 1.09, -0.91], [1.09, 0.92, -0.75], [-0.91, -0.75, 0.68]]
 
-Reading. The steps are exact minimisers (in terms of A^-1, and of its logarithm); after each, A^-1 is brought to trace
-N, so that steps keep the size that they have with A = I: that is ours, without it they grow without bound. The papers
-learn A after half of the stream; a stream has no half, so that `warmup` counts events. The counts of support vectors
-that Murugesan et al. print are out of reach for updates on mistakes; `condition="margin"`, updates on margins below 1,
-is offered for that reason. A newcomer is tied to nobody until A is next learned. A row of zeros changes nothing.
+Interpretation. The steps are exact minimisers (in terms of A^-1, and of its logarithm); after each, A^-1 is brought to
+trace N, so that steps keep the size that they have with A = I: that is ours, without it they grow without bound. The
+papers learn A after half of the stream; a stream has no half, so that `warmup` counts events. The counts of support
+vectors that Murugesan et al. print are out of reach for updates on mistakes; `condition="margin"`, updates on margins
+below 1, is offered for that reason. A newcomer is tied to nobody until A is next learned. A row of zeros changes
+nothing.
 """
 
 from collections.abc import Sequence

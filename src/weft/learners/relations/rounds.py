@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import Handle, compiled, helper
+from weft.compiled.bundle import Bundle, hold, opened, packed
+from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined_only
 from weft.learners.relations.relation_steps import COVARIANCE, FIXED, VONNEUMANN, move_gram, relation_step
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, set_single, status
-from weft.storage.pairs import Pairs, add_table, dense, dot_rows, dot_table
+from weft.storage.batch import Batch, record, set_single, status
+from weft.storage.own import OwnWeights, move_task, own_weights, score, score_batch, score_rows, score_task
+from weft.storage.pairs import Pairs, dense
 from weft.storage.state import Plan
 
 MISTAKE, MARGIN = range(2)
@@ -24,6 +26,8 @@ TASKS, FEATURES = range(2)
 
 
 class Hyper(NamedTuple):
+    """The parameters as compiled code takes them."""
+
     condition: int
     C: float
     kind: int
@@ -41,8 +45,8 @@ class Related(NamedTuple):
     gram: Floats
     sums: Floats
     counts: Ints
-    events: Floats  # labelled ones, a whole number
-    order: Ints  # where a task stands in its graph; follows from the parameters, as A^-1 then does
+    events: Floats  # labelled ones, an integer
+    order: Ints  # the position of a task in its graph; follows from the parameters, as A^-1 then does
 
 
 def plan(kind: int) -> Plan:
@@ -62,15 +66,15 @@ def blank(tasks: int, kind: int = FIXED) -> Related:
     """Tasks that are declared are independent: A = I."""
     square, none = np.zeros((tasks, tasks)), np.zeros((0, 0))
     return Related(
-        dense(0, 1),
-        np.zeros(0),
-        np.eye(tasks),
-        square if kind == VONNEUMANN else none,
-        none.copy() if kind == FIXED else square.copy(),
-        np.zeros(tasks if kind == COVARIANCE else 0),
-        np.array([tasks, 0]),
-        np.zeros(1),
-        np.zeros(0, np.int64),
+        pairs=dense(0, 1),
+        weights=np.zeros(0),
+        inverse=np.eye(tasks),
+        logarithm=square if kind == VONNEUMANN else none,
+        gram=none.copy() if kind == FIXED else square.copy(),
+        sums=np.zeros(tasks if kind == COVARIANCE else 0),
+        counts=np.array([tasks, 0]),
+        events=np.zeros(1),
+        order=np.zeros(0, np.int64),
     )
 
 
@@ -80,67 +84,93 @@ def blank_on_graph(inverse: Floats, order: Ints) -> Related:
     return blank(0)._replace(inverse=here, counts=np.array([len(order), 0]), order=order)
 
 
+class Work(NamedTuple):
+    """All that a call of `learn` works on; the scratch has an entry per task."""
+
+    hyper: Hyper
+    state: Related
+    own: Bundle[OwnWeights]
+    batch: Batch
+    a: Floats  # C y A^-1[:, i], the steps of all tasks
+    s: Floats  # W x
+
+
 @compiled
 def predict(hyper: Hyper, state: Related, batch: Batch, scores: Floats) -> None:
-    dot_rows(state.pairs, state.weights, False, batch, 0, len(scores), scores)
-
-
-@helper
-def _step(hyper: Hyper, state: Related, batch: Batch, i: int, square: float, a: Floats, s: Floats) -> None:
-    """W += C y A^-1[:, task] x', and G = W W' with it."""
-    layout, W, N, j = state.pairs.layout, state.weights, state.counts[TASKS], batch.task[i]
-    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-    for k in range(N):
-        a[k] = hyper.C * batch.label[i] * state.inverse[k, j]
-        if hyper.kind != FIXED:
-            s[k] = dot_table(layout, W, k, batch.indices, batch.values, begin, end)[0]
-    for k in range(N):
-        if a[k] != 0.0:
-            add_table(layout, W, k, batch.indices, batch.values, begin, end, a[k])
-    if hyper.kind != FIXED:
-        move_gram(state.gram, N, a, s, square)
-    if hyper.kind == COVARIANCE:
-        total = 0.0
-        for e in range(begin, end):
-            total += batch.values[e]
-        for k in range(N):
-            state.sums[k] += a[k] * total
+    score_batch(state.pairs, state.weights, batch, False, scores)
 
 
 @compiled
 def learn(hyper: Hyper, state: Related, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     pairs, W, inverse, logarithm, gram, sums, counts, events, _ = state
-    task, label, row, indptr, indices, values, rounds = batch
-    a, s = np.empty(len(inverse)), np.empty(len(inverse))
+    parts, space = own_weights(pairs, W, batch, False), np.empty((2, len(inverse)))
+    own, task, label, rounds = packed(parts), batch.task, batch.label, batch.rounds
+    work = packed(
+        Work(hyper, state, packed(parts), batch, space[0], space[1])
+    )  # `own` stays in registers if no call is given it
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        for i in range(lo, hi):
-            for k in range(counts[TASKS], task[i] + 1):  # a newcomer is tied to nobody
-                inverse[k, k] = 1.0
-                counts[TASKS] += 1
+        _admit(task, lo, hi, inverse, counts)
         if hi - lo > 1:  # all of a round is scored before any of it is learned
-            dot_rows(pairs, W, False, batch, lo, hi, scores)
+            score_rows(own, lo, hi, scores)
         for i in range(lo, hi):
-            begin, end = indptr[row[i]], indptr[row[i] + 1]
-            score, square = dot_table(pairs.layout, W, task[i], indices, values, begin, end)
+            s, n2 = score(own, i)
             if hi - lo == 1:
-                scores[i] = score
+                scores[i] = s
             y = label[i]
             if np.isnan(y):
                 continue
+            due = n2 > 0.0 and (y * s <= 0.0 if hyper.condition == MISTAKE else y * s < 1.0)
+            record(trace, i, loss_value(HINGE, s, y, 0.0), hyper.C if due else 0.0, n2, hyper.C)
             events[0] += 1.0
-            if end > begin:
-                counts[FEATURES] = max(counts[FEATURES], indices[end - 1] + 1)
-            due = square > 0.0 and (y * score <= 0.0 if hyper.condition == MISTAKE else y * score < 1.0)
-            if trace.shape[0]:
-                trace[i, 0], trace[i, 1] = loss_value(HINGE, score, y, 0.0), hyper.C if due else 0.0
-                trace[i, 2], trace[i, 3] = square, hyper.C
+            counts[FEATURES] = max(counts[FEATURES], _features_up_to(own, i))
             if due:
-                _step(hyper, state, batch, i, square, a, s)
+                _move_all(work, i, n2)
                 if hyper.kind != FIXED and events[0] > hyper.warmup:
                     N, d = counts[TASKS], counts[FEATURES]
                     relation_step(hyper.kind, hyper.rate, inverse, logarithm, gram, sums, N, d)
+    hold(parts)
+    hold(space)
     return len(rounds) - 1
+
+
+@inlined_only
+def _admit(task: Ints, lo: int, hi: int, inverse: Floats, counts: Ints) -> None:
+    """Newcomers of a round are tied to nobody."""
+    for i in range(lo, hi):
+        for k in range(counts[TASKS], task[i] + 1):
+            inverse[k, k] = 1.0
+            counts[TASKS] += 1
+
+
+@inlined_only
+def _features_up_to(own: Bundle[OwnWeights], i: int) -> int:
+    """One more than the last feature of an example, 0 if it has none."""
+    batch = opened(own).batch
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    return batch.indices[end - 1] + 1 if end > begin else 0
+
+
+@helper_no_alloc
+def _move_all(work: Bundle[Work], i: int, n2: float) -> None:
+    """W += C y A^-1[:, task] x', and G = W W' with it."""
+    hyper, state, own, batch, a, s = opened(work)
+    N, j, weights = state.counts[TASKS], batch.task[i], opened(own)
+    for k in range(N):
+        a[k] = hyper.C * batch.label[i] * state.inverse[k, j]
+        if hyper.kind != FIXED:
+            s[k] = score_task(weights, k, i)[0]
+    for k in range(N):
+        if a[k] != 0.0:
+            move_task(weights, k, i, a[k])
+    if hyper.kind != FIXED:
+        move_gram(state.gram, N, a, s, n2)
+    if hyper.kind == COVARIANCE:
+        total = 0.0
+        for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
+            total += batch.values[e]
+        for k in range(N):
+            state.sums[k] += a[k] * total
 
 
 @compiled

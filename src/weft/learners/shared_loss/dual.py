@@ -1,4 +1,4 @@
-"""The shared-loss skeleton in kernel form: every task keeps the rows that moved it.
+"""The shared-loss learners in kernel form: every task keeps the rows that moved it.
 
 Dekel, Long and Singer (2007) note in Sec. 1 that all their algorithms have one:
 
@@ -9,22 +9,19 @@ A row that moved several tasks of one round is stored once.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.compiled.jit import Handle, compiled, helper
+from weft.compiled.bundle import Bundle, hold, opened, packed
+from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learner import Kept
+from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
 from weft.maths.kernels import kernel_value
-from weft.maths.losses import direction, loss_value
-from weft.maths.rounds import first_aggressiveness, step_weights, widest_round
 from weft.maths.vectors import sparse_dot
-from weft.storage.batch import Batch, set_single, squared_norm, status
+from weft.storage.batch import Batch, set_single, squared_norm, status, widest_round
 from weft.storage.state import NONZERO, SUPPORT, Plan
-
-if TYPE_CHECKING:
-    from weft.learners.shared_loss.learner import Hyper
 
 
 class Support(NamedTuple):
@@ -40,7 +37,7 @@ class Support(NamedTuple):
     indices: Ints
     values: Floats
     used: Ints
-    scalars: Floats  # C once known; largest K(x, x) of a row that moved its task
+    scalars: Floats  # those of `rounds`
 
 
 def _check(arrays: Mapping[str, Array]) -> None:
@@ -81,17 +78,17 @@ def blank(C: float, plan: Plan) -> Support:
         return np.zeros(0, np.int64)
 
     return Support(
-        ints(),
-        ints(),
-        ints(),
-        np.zeros(0),
-        ints(),
-        ints(),
-        np.zeros(0),
-        ints(),
-        np.zeros(0),
-        np.zeros(2, np.int64),
-        np.array([C, 0.0]),
+        newest=ints(),
+        owner=ints(),
+        older=ints(),
+        coefficient=np.zeros(0),
+        begin=ints(),
+        end=ints(),
+        square=np.zeros(0),
+        indices=ints(),
+        values=np.zeros(0),
+        used=np.zeros(2, np.int64),
+        scalars=np.array([C, 0.0]),
     )
 
 
@@ -110,30 +107,92 @@ def support(state: Support) -> list[Kept]:
     ]
 
 
-@helper
-def _score(hyper: "Hyper", state: Support, task: int, batch: Batch, row: int, xx: float) -> float:
-    _, _, _, indptr, indices, values, _ = batch
-    begin, end = indptr[row], indptr[row + 1]
-    total = 0.0
-    s = state.newest[task] - 1
+@compiled
+def predict(hyper: Hyper, state: Support, batch: Batch, scores: Floats) -> None:
+    kept = packed(state)
+    rows = packed(batch)
+    for i in range(len(scores)):
+        scores[i] = _score(hyper, kept, rows, i, _square(rows, i))
+
+
+@compiled
+def learn(hyper: Hyper, state: Support, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
+    active, rounds, scalars = space_for(widest_round(batch.rounds)), batch.rounds, state.scalars
+    _, l, n2, tau = active
+    kept, rows = packed(state), packed(batch)
+    work = packed(Work(hyper, scalars, batch, scores, trace, active))
+    for t in range(start, len(rounds) - 1):
+        lo, hi = rounds[t], rounds[t + 1]
+        if not _has_room(kept, rows, lo, hi):
+            return t
+        k = _suffer_round(work, kept, rows, lo, hi)
+        if k > 0:
+            choose_tau(hyper, scalars, l[:k], n2[:k], tau[:k])
+            _keep_round(work, kept, rows, k)
+    hold(active)
+    return len(rounds) - 1
+
+
+@helper_no_alloc
+def _suffer_round(work: Bundle[Work], kept: Bundle[Support], rows: Bundle[Batch], lo: int, hi: int) -> int:
+    """The scores of a round, and the losses of its active tasks; returns their number."""
+    parts, k = opened(work), lo - lo  # a bare 0 would compile helpers once more
+    kernel = parts.hyper.kernel
+    for i in range(lo, hi):
+        xx = _square(rows, i)
+        parts.scores[i] = _score(parts.hyper, kept, rows, i, xx)
+        k = suffer(work, i, kernel_value(kernel, xx, xx, xx), k)
+    return k
+
+
+@helper_no_alloc
+def _square(rows: Bundle[Batch], i: int) -> float:
+    """|x|^2."""
+    batch = opened(rows)
+    return squared_norm(batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+
+
+@helper_no_alloc
+def _score(hyper: Hyper, kept: Bundle[Support], rows: Bundle[Batch], i: int, xx: float) -> float:
+    """sum_s tau_s d_s K(x_s, x) over the entries of the example's task; xx = |x|^2."""
+    state, batch = opened(kept), opened(rows)
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    total, s = 0.0, state.newest[batch.task[i]] - 1
     while s >= 0:
-        xz = sparse_dot(indices, values, begin, end, state.indices, state.values, state.begin[s], state.end[s])
+        first, last = state.begin[s], state.end[s]
+        xz = sparse_dot(batch.indices, batch.values, begin, end, state.indices, state.values, first, last)
         total += state.coefficient[s] * kernel_value(hyper.kernel, xz, xx, state.square[s])
         s = state.older[s] - 1
     return total
 
 
-@helper
-def _fits(state: Support, batch: Batch, lo: int, hi: int) -> bool:
+@helper_no_alloc
+def _has_room(kept: Bundle[Support], rows: Bundle[Batch], lo: int, hi: int) -> bool:
+    """Is there room for every row of a round?"""
+    state, batch = opened(kept), opened(rows)
     nonzeros = state.used[NONZERO]
     for i in range(lo, hi):
         nonzeros += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
     return bool(state.used[SUPPORT] + hi - lo <= len(state.owner) and nonzeros <= len(state.values))
 
 
-@helper
-def _store_row(state: Support, batch: Batch, row: int) -> int:
+@helper_no_alloc
+def _keep_round(work: Bundle[Work], kept: Bundle[Support], rows: Bundle[Batch], k: int) -> None:
+    """w_j += tau_j d_j K(x, .) for the k active tasks; a row that several tasks share is stored once."""
+    parts = opened(work)
+    row, example, stored, first = parts.batch.row, parts.active.example, -1, 0
+    for a in range(k):
+        i, step = example[a], step_of(work, a)
+        if step != 0.0:
+            if row[i] != stored:
+                stored, first = row[i], _store_row(kept, rows, row[i])
+            _append(kept, rows, i, step, first)
+
+
+@helper_no_alloc
+def _store_row(kept: Bundle[Support], rows: Bundle[Batch], row: int) -> int:
     """Copy a row behind the others; returns where it begins."""
+    state, batch = opened(kept), opened(rows)
     first = int(state.used[NONZERO])
     for e in range(batch.indptr[row], batch.indptr[row + 1]):
         state.indices[state.used[NONZERO]] = batch.indices[e]
@@ -142,64 +201,15 @@ def _store_row(state: Support, batch: Batch, row: int) -> int:
     return first
 
 
-@helper
-def _append(state: Support, task: int, coefficient: float, first: int, count: int, square: float) -> None:
-    s = state.used[SUPPORT]
-    state.owner[s], state.coefficient[s], state.square[s] = task, coefficient, square
-    state.begin[s], state.end[s] = first, first + count
+@helper_no_alloc
+def _append(kept: Bundle[Support], rows: Bundle[Batch], i: int, coefficient: float, first: int) -> None:
+    """A new entry of the example's task, whose row is stored from `first` on."""
+    state, batch = opened(kept), opened(rows)
+    task, row, s = batch.task[i], batch.row[i], state.used[SUPPORT]
+    state.owner[s], state.coefficient[s], state.square[s] = task, coefficient, _square(rows, i)
+    state.begin[s], state.end[s] = first, first + batch.indptr[row + 1] - batch.indptr[row]
     state.older[s], state.newest[task] = state.newest[task], s + 1
     state.used[SUPPORT] = s + 1
-
-
-@compiled
-def predict(hyper: "Hyper", state: Support, batch: Batch, scores: Floats) -> None:
-    for i in range(batch.task.shape[0]):
-        r = batch.row[i]
-        xx = squared_norm(batch.values, batch.indptr[r], batch.indptr[r + 1])
-        scores[i] = _score(hyper, state, batch.task[i], batch, r, xx)
-
-
-@compiled
-def learn(hyper: "Hyper", state: Support, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    task, label, row, indptr, _, values, rounds = batch
-    k = widest_round(rounds)
-    active, xx = np.empty(k, np.int64), np.empty(k)
-    l, n2, tau = np.empty(k), np.empty(k), np.empty(k)
-    for t in range(start, len(rounds) - 1):
-        lo, hi = rounds[t], rounds[t + 1]
-        if not _fits(state, batch, lo, hi):
-            return t
-        # scores and losses of the round
-        k = 0
-        for i in range(lo, hi):
-            square = squared_norm(values, indptr[row[i]], indptr[row[i] + 1])
-            scores[i] = _score(hyper, state, task[i], batch, row[i], square)
-            if not np.isnan(label[i]):
-                active[k], xx[k] = i, square
-                l[k] = loss_value(hyper.loss, scores[i], label[i], hyper.epsilon)
-                n2[k] = kernel_value(hyper.kernel, square, square, square)
-                k += 1
-        if k == 0:
-            continue
-        # the size of every step
-        if state.scalars[0] == 0.0:
-            state.scalars[0] = first_aggressiveness(hyper.norm, n2[:k], hyper.R)
-        C = state.scalars[0]
-        step_weights(hyper.rule, hyper.norm, l[:k], n2[:k], C, hyper.R, tau[:k])
-        # w_j += tau_j d_j K(x, .)
-        stored, first = -1, 0
-        for a in range(k):
-            i = active[a]
-            if trace.shape[0]:
-                trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l[a], tau[a], n2[a], C
-            if tau[a] <= 0.0 or n2[a] <= 0.0:
-                continue
-            state.scalars[1] = max(state.scalars[1], n2[a])
-            if row[i] != stored:
-                stored, first = row[i], _store_row(state, batch, row[i])
-            d = direction(hyper.loss, scores[i], label[i])
-            _append(state, task[i], tau[a] * d, first, indptr[row[i] + 1] - indptr[row[i]], xx[a])
-    return len(rounds) - 1
 
 
 @compiled

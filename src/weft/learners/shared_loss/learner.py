@@ -19,46 +19,46 @@ for its three worst, `l2` lies between. `implicit` with `norm="l2"` is what late
 >>> model.weights().round(3).tolist()
 [[0.24, 0.0], [0.0, -0.12]]
 
-Reading. Dormant tasks (absent, or without a label) are left out of the round, which is the same as a loss of 0, and
-the remoteness rho is that of the *dual* norm for the tasks active in the round. Without `C` the explicit finite-horizon
-learner takes 1/(sqrt(T) R^2) if `T` and `R` are given and 1 otherwise; the other two take 1/(R^2 rho^2), with R the
-largest row of the first round that has one if it is not given, and keep it. A row of zeros cannot move its task, but
-its loss still counts in the norm. Where the maximiser is not unique, the task that stands first in the
-round wins.
+Interpretation. Dormant tasks (absent, or without a label) are left out of the round, which is the same as a loss of 0,
+and the remoteness rho is that of the *dual* norm for the tasks active in the round. Without `C` the explicit
+finite-horizon learner takes 1/(sqrt(T) R^2) if `T` and `R` are given and 1 otherwise; the other two take 1/(R^2 rho^2),
+with R the largest row of the first round that has one if it is not given, and keep it. A row of zeros cannot move its
+task, but its loss still counts in the norm. Where the maximiser is not unique, the task that comes first in the round
+wins.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 from weft.compiled.arrays import Array, Ints
 from weft.learner import Hooks, Kept, Kernels, Shares, Target, Traits
-from weft.learners.own_parts import relation_matrix, shares
+from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Choice, Parsed, Real, check, parameter
-from weft.learners.shared_loss import dual as shared_loss_dual
-from weft.learners.shared_loss import primal as shared_loss_primal
+from weft.learners.shared_loss import dual, primal
+from weft.learners.shared_loss.rounds import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON, LONGEST, Hyper
 from weft.maths import kernels, norms
-from weft.maths.kernels import Kernel, KernelCode
+from weft.maths.kernels import Kernel
 from weft.maths.losses import CODES
-from weft.maths.norms import NormCode
-from weft.maths.rounds import FINITE_HORIZON, IMPLICIT, INFINITE_HORIZON
 from weft.storage.state import Plan
 
 LOSSES = ("hinge", "epsilon-insensitive", "uniclass")
 _TARGETS: dict[str, Target] = {"hinge": "binary", "epsilon-insensitive": "real", "uniclass": "point"}
 
 
-class Hyper(NamedTuple):
-    """The parameters as compiled code takes them; R = 0 stands for the largest row of each round."""
+class Form(NamedTuple):
+    """The same rule over another state: weights, points, or kept rows."""
 
-    rule: int
-    R: float
-    loss: int
-    epsilon: float
-    norm: NormCode
-    kernel: KernelCode
+    kernels: Kernels
+    plan: Plan
+    blank: Callable[[float, Plan], Any]
+
+
+_PRIMAL = Kernels(primal.predict, primal.learn, primal.predict_one, primal.learn_one)
+PRIMAL = Form(_PRIMAL, primal.PLAN, primal.blank)
+POINTS = Form(_PRIMAL, primal.POINT_PLAN, primal.blank)
+DUAL = Form(Kernels(dual.predict, dual.learn, dual.predict_one, dual.learn_one), dual.PLAN, dual.blank)
 
 
 def _parse_norm(norm: Any) -> str:
@@ -122,17 +122,23 @@ class _SharedLoss:
     @property
     def start_C(self) -> float:
         """C if it is known before the first round, else 0."""
-        T: float | None = getattr(self, "T", None)
         if self.C is not None:
             return self.C
-        if T is not None and self.R is not None:
-            return 1.0 / (math.sqrt(T) * self.R * self.R)
+        if self.horizon is not None and self.R is not None:
+            return 1.0 / (math.sqrt(self.horizon) * self.R * self.R)
         return 1.0 if self.rule == FINITE_HORIZON else 0.0
 
     @property
-    def form(self) -> ModuleType:
-        """Primal (weights) or dual (kernel) form: the same functions over another state."""
-        return shared_loss_primal if self.kernel is None else shared_loss_dual
+    def horizon(self) -> float | None:
+        """The number of rounds to come, if the learner uses it and it is known."""
+        return None
+
+    @property
+    def form(self) -> Form:
+        """Weights, or kept rows if there is a kernel."""
+        if self.kernel is not None:
+            return DUAL
+        return POINTS if self.loss == "uniclass" else PRIMAL
 
     @property
     def hyper(self) -> Hyper:
@@ -143,10 +149,7 @@ class _SharedLoss:
 
     @property
     def plan(self) -> Plan:
-        if self.loss == "uniclass":
-            return shared_loss_primal.POINT_PLAN
-        plan: Plan = self.form.PLAN
-        return plan
+        return self.form.plan
 
     @property
     def target(self) -> Target:
@@ -158,7 +161,7 @@ class _SharedLoss:
 
     @property
     def kernels(self) -> Kernels:
-        return Kernels(self.form.predict, self.form.learn, self.form.predict_one, self.form.learn_one)
+        return self.form.kernels
 
     def init(self, tasks: Sequence[Any] = ()) -> Any:
         return self.form.blank(self.start_C, self.plan)
@@ -166,13 +169,13 @@ class _SharedLoss:
     def weights(self, state: Any, tasks: int, features: int) -> Array:
         if self.kernel is not None:
             raise ValueError(f"{self.name} with a kernel has no weight matrix; see model.support()")
-        return shared_loss_primal.weight_matrix(state, self.plan, tasks, features)
+        return weight_matrix(state, self.plan, tasks, features)
 
     def support(self, state: Any, tasks: int) -> list[Kept]:
         """The rows that the kernel form keeps, oldest first."""
         if self.kernel is None:
             raise ValueError(f"{self.name} without a kernel keeps no rows; see model.weights()")
-        return shared_loss_dual.support(state)
+        return dual.support(state)
 
     def explain(self, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:
         """Where a task's weights come from, for some features: from its own events."""
@@ -191,7 +194,7 @@ class _SharedLoss:
         """A sentence if the stream broke what the guarantees assume, "" if not yet, None if it cannot."""
         if self.R is None:
             return None
-        largest = math.sqrt(float(state.scalars[1]))
+        largest = math.sqrt(float(state.scalars[LONGEST]))
         if largest > self.R * (1 + 1e-12):
             return (
                 f"{self.name}: a row of norm {largest:.6g} exceeds R={self.R:g}, so the loss bounds do not hold; "
@@ -216,6 +219,11 @@ class FiniteHorizon(_SharedLoss):
 
     T: float | None = _HORIZON
 
+    @property
+    def horizon(self) -> float | None:
+        """The number of rounds to come, if it is known."""
+        return self.T
+
 
 @dataclass(frozen=True)
 class InfiniteHorizon(_SharedLoss):
@@ -233,3 +241,8 @@ class Implicit(_SharedLoss):
     rule: ClassVar[int] = IMPLICIT
 
     T: float | None = _HORIZON
+
+    @property
+    def horizon(self) -> float | None:
+        """The number of rounds to come, if it is known."""
+        return self.T

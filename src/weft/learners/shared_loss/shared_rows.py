@@ -1,7 +1,7 @@
 """Many tasks, one row: score and move all tasks of a round that see the same row, over a dense table of weights.
 
 The loop over features is the outer one. In a feature-major table the weights of one feature lie side by side, so that a
-round of k tasks costs O(k x non-zeros) without jumps. Sums run in the order of `pairs.dot_table`, to the bit.
+round of k tasks costs O(k x non-zeros) without jumps. Sums run in the order of `pair_rows.dot_table`, to the bit.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ and w += tau y x for classification (hinge loss) or w += tau sign(y - s) x for r
 >>> model.weights().tolist()
 [[0.0, 0.5]]
 
-Reading. A row of zeros leaves the weights alone in every variant: it cannot mend anything.
+Interpretation. A row of zeros leaves the weights alone in every variant: it cannot mend anything.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.bundle import hold, packed
 from weft.compiled.jit import Handle, compiled, helper
 from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Choice, Flag, Real, check, parameter
 from weft.maths.losses import CODES, direction, loss_value
-from weft.storage.batch import Batch, set_single, status
-from weft.storage.own import PLAN, OwnParts, blank
-from weft.storage.pairs import HASHED, dot_rows, fits, move_example, score_example, slot_space
+from weft.storage.batch import Batch, record, set_single, status
+from weft.storage.own import PLAN, OwnParts, blank, has_room, move, own_weights, score, score_batch, score_rows
 from weft.storage.state import Plan
 
 VARIANTS = ("pa", "pa-i", "pa-ii")
@@ -119,23 +119,21 @@ def _step(hyper: Hyper, l: float, n2: float) -> float:
 
 @compiled
 def _predict(hyper: Hyper, state: OwnParts, batch: Batch, scores: Floats) -> None:
-    dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, len(scores), scores)
+    score_batch(state.pairs, state.weights, batch, hyper.pooled, scores)
 
 
 @compiled
 def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    pairs, W = state
-    layout, keys, table = pairs
-    task, label, row, indptr, indices, values, rounds = batch
-    slots = slot_space(pairs, batch)
+    parts = own_weights(state.pairs, state.weights, batch, hyper.pooled)
+    own, label, rounds = packed(parts), batch.label, batch.rounds
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        if layout[HASHED] and not fits(pairs, batch, lo, hi):
+        if not has_room(own, lo, hi):
             return t
         if hi - lo > 1:  # all of a round is scored before any of it is learned
-            dot_rows(pairs, W, hyper.pooled, batch, lo, hi, scores)
+            score_rows(own, lo, hi, scores)
         for i in range(lo, hi):
-            s, n2 = score_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, slots)
+            s, n2 = score(own, i)
             if hi - lo == 1:
                 scores[i] = s
             y = label[i]
@@ -143,11 +141,10 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
                 continue
             l = loss_value(hyper.loss, s, y, hyper.epsilon)
             tau = _step(hyper, l, n2)
-            if trace.shape[0]:
-                trace[i, 0], trace[i, 1], trace[i, 2], trace[i, 3] = l, tau, n2, hyper.C
+            record(trace, i, l, tau, n2, hyper.C)
             if tau > 0.0:
-                step = tau * direction(hyper.loss, s, y)
-                move_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, step, slots)
+                move(own, i, tau * direction(hyper.loss, s, y))
+    hold(parts)
     return len(rounds) - 1
 
 

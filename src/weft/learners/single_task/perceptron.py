@@ -10,8 +10,8 @@ Rosenblatt (1958); the baseline of all five papers. With `pooled=True` every row
 >>> model.weights().tolist()
 [[0.0, -1.0], [0.0, 1.0]]
 
-Reading. A score of 0 predicts +1, yet counts as a mistake for the update (y s <= 0), which is how learning starts. The
-tallied loss is the hinge loss, so that figures compare with the other learners'.
+Interpretation. A score of 0 predicts +1, yet counts as a mistake for the update (y s <= 0), which is how learning
+starts. The tallied loss is the hinge loss, so that figures compare with the other learners'.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.bundle import hold, packed
 from weft.compiled.jit import Handle, compiled
 from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, set_single, status
-from weft.storage.own import PLAN, OwnParts, blank
-from weft.storage.pairs import HASHED, dot_rows, fits, move_example, score_example, slot_space
+from weft.storage.batch import Batch, record, set_single, status
+from weft.storage.own import PLAN, OwnParts, blank, has_room, move, own_weights, score, score_batch, score_rows
 from weft.storage.state import Plan
 
 
@@ -80,34 +80,31 @@ class Hyper(NamedTuple):
 
 @compiled
 def _predict(hyper: Hyper, state: OwnParts, batch: Batch, scores: Floats) -> None:
-    dot_rows(state.pairs, state.weights, hyper.pooled, batch, 0, len(scores), scores)
+    score_batch(state.pairs, state.weights, batch, hyper.pooled, scores)
 
 
 @compiled
 def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    pairs, W = state
-    layout, keys, table = pairs
-    task, label, row, indptr, indices, values, rounds = batch
-    slots = slot_space(pairs, batch)
+    parts = own_weights(state.pairs, state.weights, batch, hyper.pooled)
+    own, label, rounds = packed(parts), batch.label, batch.rounds
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
-        if layout[HASHED] and not fits(pairs, batch, lo, hi):
+        if not has_room(own, lo, hi):
             return t
         if hi - lo > 1:  # all of a round is scored before any of it is learned
-            dot_rows(pairs, W, hyper.pooled, batch, lo, hi, scores)
+            score_rows(own, lo, hi, scores)
         for i in range(lo, hi):
-            s, n2 = score_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, slots)
+            s, n2 = score(own, i)
             if hi - lo == 1:
                 scores[i] = s
             y = label[i]
             if np.isnan(y):
                 continue
             mistake = y * s <= 0.0
-            if trace.shape[0]:
-                trace[i, 0], trace[i, 1] = loss_value(HINGE, s, y, 0.0), 1.0 if mistake else 0.0
-                trace[i, 2], trace[i, 3] = n2, 1.0
+            record(trace, i, loss_value(HINGE, s, y, 0.0), 1.0 if mistake else 0.0, n2, 1.0)
             if mistake:
-                move_example(layout, keys, table, W, hyper.pooled, task, row, indptr, indices, values, i, y, slots)
+                move(own, i, y)
+    hold(parts)
     return len(rounds) - 1
 
 

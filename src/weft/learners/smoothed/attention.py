@@ -15,10 +15,8 @@ is taken to be spread evenly (`read_near`, `write_near`).
 
 import math
 
-import numpy as np
-
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled, helper
+from weft.compiled.jit import compiled, helper_no_alloc
 
 FIRM = 1.0 + 1e-12
 """A mass up to this factor above the floors of all entries leaves no room."""
@@ -27,9 +25,9 @@ OWN, REST, NEAR = range(3)
 """Columns of a row of neighbours: its own entry, the mass of those that are not kept, the kept ones from here on."""
 
 
-@helper
-def lift(q: Floats, n: int, mass: float, floor: float) -> None:
-    """q becomes max(floor, c q), with the sum `mass`; entries that are held are marked by -1 on the way."""
+@helper_no_alloc
+def bring_to_sum(q: Floats, n: int, mass: float, floor: float) -> None:
+    """q becomes max(floor, c q), with c such that the sum is `mass`; entries at the floor are -1 meanwhile."""
     if mass <= floor * n * FIRM:
         for j in range(n):
             q[j] = mass / n
@@ -50,28 +48,37 @@ def lift(q: Floats, n: int, mass: float, floor: float) -> None:
         q[j] = floor if q[j] < 0.0 else c * q[j]
 
 
-@helper
-def attend(p: Floats, l: Floats, n: int, adds: bool, strength: float, floor: float) -> bool:
-    """One step of the n present entries of a row; `strength` is kappa (variant e, `adds` to logarithms) or lam."""
-    mass, total, top = 0.0, 0.0, -math.inf
+@helper_no_alloc
+def exponential_step(p: Floats, l: Floats, n: int, kappa: float, floor: float, q: Floats) -> bool:
+    """Variant e (Eq. 11) for the n present entries of a row, over logarithms; q is scratch. False: nothing changed."""
+    mass, top = 0.0, -math.inf
     for j in range(n):
         mass += p[j]
     if mass == 0.0:
         return False
-    q = np.empty(n)
     for j in range(n):
-        if adds:
-            q[j] = math.log(p[j]) - strength * l[j] if p[j] > 0.0 else -math.inf
-            top = max(top, q[j])
-        else:
-            q[j] = max(strength - l[j], 0.0)
-            total += q[j]
-    if adds:
-        for j in range(n):
-            q[j] = math.exp(q[j] - top)
-    elif total == 0.0:
+        q[j] = math.log(p[j]) - kappa * l[j] if p[j] > 0.0 else -math.inf
+        top = max(top, q[j])
+    for j in range(n):
+        q[j] = math.exp(q[j] - top)
+    bring_to_sum(q, n, mass, floor)
+    for j in range(n):
+        p[j] = q[j]
+    return True
+
+
+@helper_no_alloc
+def threshold_step(p: Floats, l: Floats, n: int, lam: float, floor: float, q: Floats) -> bool:
+    """Variant t (Sec. 3.2) for the n present entries of a row; q is scratch. False: nothing changed."""
+    mass, total = 0.0, 0.0
+    for j in range(n):
+        mass += p[j]
+    for j in range(n):
+        q[j] = max(lam - l[j], 0.0)
+        total += q[j]
+    if mass == 0.0 or total == 0.0:
         return False
-    lift(q, n, mass, floor)
+    bring_to_sum(q, n, mass, floor)
     for j in range(n):
         p[j] = q[j]
     return True
@@ -93,10 +100,10 @@ def widen(P: Floats, k: int, width: int, N: int, p_min: float) -> None:
             for j in range(M - 1):
                 P[k, j] *= (M - 1) / M
             P[k, M - 1] = 1.0 / M
-            lift(P[k], M, 1.0, min(p_min, 1.0 / M))
+            bring_to_sum(P[k], M, 1.0, min(p_min, 1.0 / M))
 
 
-@helper
+@helper_no_alloc
 def normalise(P: Floats, k: int, n: int) -> None:
     """The n entries of row k, brought to the sum 1 that rounding takes them away from."""
     total = 0.0
@@ -122,9 +129,9 @@ def widen_near(P: Floats, ids: Ints, k: int, width: int, N: int) -> None:
     P[k, REST] += (N - width) / N
 
 
-@helper
+@helper_no_alloc
 def find_near(ids: Ints, k: int, j: int) -> int:
-    """Where task k keeps its neighbour j, or -1; slots are kept as j + 1, and 0 is a free place."""
+    """Where task k keeps its neighbour j, or -1; slots are kept as j + 1, and 0 is free."""
     for s in range(ids.shape[1]):
         if ids[k, s] == j + 1:
             return s
@@ -141,7 +148,7 @@ def share_of_rest(P: Floats, ids: Ints, k: int, N: int) -> float:
     return P[k, REST] / others if others > 0 else 0.0
 
 
-@helper
+@helper_no_alloc
 def read_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Floats) -> None:
     """The entries of n present tasks in row k."""
     rest = share_of_rest(P, ids, k, N)
@@ -153,22 +160,22 @@ def read_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Fl
             p[a] = P[k, NEAR + s] if s >= 0 else rest
 
 
-@helper
-def write_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Floats) -> None:
-    """Put new entries into row k: an entry larger than the least kept one takes its place; what loses its place joins
-    the rest, and is evened out with it."""
-    rest, is_new = share_of_rest(P, ids, k, N), np.zeros(n, np.bool_)
+@helper_no_alloc
+def write_near(P: Floats, ids: Ints, k: int, present: Ints, n: int, N: int, p: Floats, is_new: Floats) -> None:
+    """Put new entries into row k: an entry larger than the least kept one replaces it; what is replaced joins the rest,
+    and is evened out with it. `is_new` is scratch."""
+    rest = share_of_rest(P, ids, k, N)
     for a in range(n):
-        s = find_near(ids, k, present[a])
+        s, is_new[a] = find_near(ids, k, present[a]), 0.0
         if present[a] == k:
             P[k, OWN] = p[a]
         elif s >= 0:
             P[k, NEAR + s] = p[a]
         else:
-            is_new[a] = True
+            is_new[a] = 1.0
             P[k, REST] = max(P[k, REST] - rest, 0.0)
     for a in range(n):
-        if not is_new[a]:
+        if is_new[a] == 0.0:
             continue
         least = 0
         for s in range(1, ids.shape[1]):

@@ -20,13 +20,13 @@ margin on any present example (`"active"`).
 >>> model.relations().round(2).tolist()
 [[0.72, 0.22, 0.06], [0.22, 0.72, 0.06], [0.05, 0.05, 0.89]]
 
-Reading. Eq. 9 belongs to |w - w_t|^2 / 2 in Eq. 7 and 8; as printed the step would be C/2. P starts uniform; tasks that
-are absent from a round are not updated, and their p_kj are held. So P moves only where tasks meet in a round: on a
-stream of single rows every task is a hinge Perceptron of step C (alpha + (1 - alpha) / N). alpha and C are those of
-Corollary 2 for T rounds; if T is not given, epoch m = 0, 1, ... has 2^m rounds and takes T = 2^m, and W and P go on
-(`restart` makes them anew, which the guarantee needs). These values are poor in practice: alpha = 0.9, C = 1 with rows
-of length 1 is a better start. The text updates on mistakes, the algorithm on margins; the guarantee needs margins. A
-newcomer gets 1/N of every row.
+Interpretation. Eq. 9 belongs to |w - w_t|^2 / 2 in Eq. 7 and 8; as printed the step would be C/2. P starts uniform;
+tasks that are absent from a round are not updated, and their p_kj are held. So P moves only where tasks meet in a
+round: on a stream of single rows every task is a hinge Perceptron of step C (alpha + (1 - alpha) / N). alpha and C are
+those of Corollary 2 for T rounds; if T is not given, epoch m = 0, 1, ... has 2^m rounds and takes T = 2^m, and W and P
+go on (`restart` makes them anew, which the guarantee needs). These values are poor in practice: alpha = 0.9, C = 1 with
+rows of length 1 is a better start. The text updates on mistakes, the algorithm on margins; the guarantee needs margins.
+A newcomer gets 1/N of every row.
 """
 
 import math
@@ -40,22 +40,9 @@ from weft.compiled.arrays import Array, Ints
 from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import shares, weight_matrix
 from weft.learners.parameters import Bytes, Choice, Flag, Real, Whole, check, number, parameter
-from weft.learners.smoothed.attention import share_of_rest, widen, widen_near
-from weft.learners.smoothed.rounds import (
-    CONDITIONS,
-    EXPONENTIAL,
-    FLAT,
-    THRESHOLD,
-    Hyper,
-    Smoothed,
-    blank,
-    learn,
-    learn_one,
-    letters,
-    plan,
-    predict,
-    predict_one,
-)
+from weft.learners.smoothed.attention import NEAR, OWN, share_of_rest, widen, widen_near
+from weft.learners.smoothed.rounds import alpha_and_C, learn, learn_one, predict, predict_one
+from weft.learners.smoothed.state import CONDITIONS, EXPONENTIAL, FLAT, THRESHOLD, Hyper, Smoothed, blank, plan
 from weft.learners.task_matrix import LIMIT, refuse_matrix
 from weft.maths.losses import HINGE
 from weft.names import Name
@@ -171,12 +158,12 @@ class _Osmtl:
                 widen_near(P, ids, k, state.widths[k], N)
             whole[k, :N] = share_of_rest(P, ids, k, N)
             kept = ids[k] > 0
-            whole[k, ids[k, kept] - 1], whole[k, k] = P[k, 2:][kept], P[k, 0]
+            whole[k, ids[k, kept] - 1], whole[k, k] = P[k, NEAR:][kept], P[k, OWN]
         return whole
 
     def relations(self, state: Smoothed, tasks: int) -> Array:
         """eta = alpha I + (1 - alpha) P of the next round."""
-        alpha, _ = letters(self.hyper, state.progress)
+        alpha, _ = alpha_and_C(self.hyper, state.progress)
         return alpha * np.eye(tasks) + (1.0 - alpha) * self.attention(state, tasks)
 
 
@@ -200,7 +187,7 @@ class OsmtlT(_Osmtl):
         return Hooks(refuse=self.refuse, warning=self.warning)
 
     def warning(self, state: Smoothed) -> str:
-        """Said once if attention could not move."""
+        """A warning, once, if attention could not move."""
         lam = 1.0 if self.lam is None else self.lam
         if not state.progress[FLAT] or math.isinf(lam):
             return ""
