@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from weft.learners.low_rank import lapack_steps, pieces
-from weft.learners.low_rank.compiled_steps import add, few_dots, fold, shrink
+from weft.learners.low_rank.compiled_steps import add_scaled, few_dots, fold, shrink
 from weft.learners.low_rank.eigen import eigen, new_desk
 from weft.learners.low_rank.pieces import reach
 from weft.maths.proximal import log_shrink, log_values, logdet_prox, nuclear_prox, soft, soft_values
-from weft.maths.vectors import SparseRow
+from weft.storage.sparse_rows import Row
 
 
 def spectra(rng, m):
@@ -68,8 +68,8 @@ def test_steps_equal_full_ones(d, m, strength, logd):
         k, indices = int(rng.integers(m if t > 5 else 1)), np.sort(rng.permutation(d)[: rng.integers(0, 7)])
         values, a = rng.normal(size=len(indices)), float(rng.choice([-0.7, 0.0, 1.3]))
         reach(U, d, k + 1)
-        x = SparseRow(indices, values, 0, len(indices))
-        add(U, k, x, a, pieces.dots(U, indices, values))
+        x = Row(indices, values, 0, len(indices))
+        add_scaled(U, k, x, a, pieces.dots(U, indices, values))
         W[indices, k] += a * values
         total = shrink(U, logd, strength, space)
         full = (logdet_prox if logd else nuclear_prox)(W, strength)
@@ -90,13 +90,13 @@ def test_scores_and_folding():
     for t in range(40):
         indices = np.sort(rng.permutation(25)[:6])
         values = rng.normal(size=6)
-        x = SparseRow(indices, values, 0, 6)
+        x = Row(indices, values, 0, 6)
         reach(U, 25, min(1 + t // 3, 9))
         few_dots(U, x, wide, space, c)
         np.testing.assert_array_equal(c[:11], pieces.dots(U, indices, values))
         np.testing.assert_array_equal(c[11:], 0.0)
         assert not wide.any()
-        add(U, int(rng.integers(U.counts[pieces.TASKS])), x, 0.5, c)
+        add_scaled(U, int(rng.integers(U.counts[pieces.TASKS])), x, 0.5, c)
         shrink(U, False, 0.05, space)
         if t % 10 == 9:
             before = pieces.matrix(U)

@@ -1,76 +1,14 @@
-"""Vectors inside kernels: sparse rows and their dot products, p-norms, sorting."""
+"""Vectors inside kernels: products of two sparse rows, p-norms, sorting."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled.arrays import Floats, Ints
-from weft.compiled.jit import compiled, helper, inlined_only
+from weft.compiled.jit import compiled, helper
 
 Vector = NDArray[np.float64]
-
-
-class SparseRow(NamedTuple):
-    """The row x with `values[begin:end]` at the features `indices[begin:end]`, which ascend.
-
-    Functions that count references should build one only where it is rarely needed: each array costs two atomic
-    additions. Functions without counting (`helper_no_alloc`, `inlined`, `inlined_only`) build it for nothing.
-    """
-
-    indices: Ints
-    values: Floats
-    begin: int
-    end: int
-
-
-@inlined_only
-def dot(w: Floats, x: SparseRow) -> float:
-    """w.x, summed in the order of the features."""
-    total = 0.0
-    for e in range(np.uint64(x.begin), np.uint64(x.end)):
-        total += x.values[e] * w[np.uint64(x.indices[e])]
-    return total
-
-
-@inlined_only
-def table_dot(W: Floats, k: int, x: SparseRow) -> float:
-    """w_k.x for row k of a table of weights, the same sum."""
-    total, row = 0.0, np.uint64(k)
-    for e in range(np.uint64(x.begin), np.uint64(x.end)):
-        total += x.values[e] * W[row, np.uint64(x.indices[e])]
-    return total
-
-
-@inlined_only
-def column_dot(W: Floats, k: int, x: SparseRow) -> float:
-    """The same for column k."""
-    total, column = 0.0, np.uint64(k)
-    for e in range(np.uint64(x.begin), np.uint64(x.end)):
-        total += x.values[e] * W[np.uint64(x.indices[e]), column]
-    return total
-
-
-@inlined_only
-def add_row(w: Floats, x: SparseRow, step: float) -> None:
-    """w += step x."""
-    for e in range(np.uint64(x.begin), np.uint64(x.end)):
-        w[np.uint64(x.indices[e])] += step * x.values[e]
-
-
-@inlined_only
-def spread_out(w: Floats, x: SparseRow) -> None:
-    """Write x into w, which is 0 elsewhere."""
-    for e in range(np.uint64(x.begin), np.uint64(x.end)):
-        w[np.uint64(x.indices[e])] = x.values[e]
-
-
-@inlined_only
-def clear_row(w: Floats, x: SparseRow) -> None:
-    """Undo `spread_out`."""
-    for e in range(np.uint64(x.begin), np.uint64(x.end)):
-        w[np.uint64(x.indices[e])] = 0.0
 
 
 @helper

@@ -2,7 +2,8 @@
 
 There are two orders of summation, and a kernel keeps to one of them, for their bits differ. `dot` has four sums side by
 side, which do not wait for each other; the products go to the four in turn, and those of the last one to three entries
-to the first, as in `pair_rows`. `dot_in_order` has one sum.
+to the first, as in `pair_rows`. `dot_in_order` has one sum; `product_in_order` and those of rows and columns of a table
+are the same sum without |x|^2.
 """
 
 from typing import NamedTuple
@@ -66,6 +67,33 @@ def dot_in_order(vector: Floats, x: Row) -> tuple[float, float]:
 
 
 @inlined_only
+def product_in_order(vector: Floats, x: Row) -> float:
+    """v . x, entry by entry."""
+    total = 0.0
+    for e in range(np.uint64(x.begin), np.uint64(x.end)):
+        total += x.values[e] * vector[np.uint64(x.indices[e])]
+    return total
+
+
+@inlined_only
+def product_with_row(W: Floats, k: int, x: Row) -> float:
+    """The same for row k of a table of weights."""
+    total, row = 0.0, np.uint64(k)
+    for e in range(np.uint64(x.begin), np.uint64(x.end)):
+        total += x.values[e] * W[row, np.uint64(x.indices[e])]
+    return total
+
+
+@inlined_only
+def product_with_column(W: Floats, k: int, x: Row) -> float:
+    """The same for column k."""
+    total, column = 0.0, np.uint64(k)
+    for e in range(np.uint64(x.begin), np.uint64(x.end)):
+        total += x.values[e] * W[np.uint64(x.indices[e]), column]
+    return total
+
+
+@inlined_only
 def square_in_order(x: Row) -> float:
     """|x|^2, entry by entry."""
     square = 0.0
@@ -80,3 +108,17 @@ def add(vector: Floats, x: Row, step: float) -> None:
     indices, values, begin, end = x
     for e in range(np.uint64(begin), np.uint64(end)):
         vector[np.uint64(indices[e])] += step * values[e]
+
+
+@inlined_only
+def spread_out(vector: Floats, x: Row) -> None:
+    """Write x into a vector that is 0 elsewhere."""
+    for e in range(np.uint64(x.begin), np.uint64(x.end)):
+        vector[np.uint64(x.indices[e])] = x.values[e]
+
+
+@inlined_only
+def clear(vector: Floats, x: Row) -> None:
+    """Undo `spread_out`."""
+    for e in range(np.uint64(x.begin), np.uint64(x.end)):
+        vector[np.uint64(x.indices[e])] = 0.0

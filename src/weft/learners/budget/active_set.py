@@ -15,8 +15,8 @@ from weft.compiled.jit import helper, helper_no_alloc, inlined_only
 from weft.graphs.relation import Relation
 from weft.learners.budget.ties import unit
 from weft.maths.kernels import KernelCode, row_scale, self_value
-from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch
+from weft.storage.sparse_rows import Row
 from weft.storage.state import NONZERO, SUPPORT
 
 MARKS = 3
@@ -105,7 +105,7 @@ class Rows(NamedTuple):
 class Mistake(NamedTuple):
     """The example t with y f(x) <= 0, in the paper's symbols."""
 
-    x: SparseRow
+    x: Row
     task: int
     y: float
     xx: float  # |x|^2

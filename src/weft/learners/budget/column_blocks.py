@@ -29,8 +29,8 @@ from weft.learners.budget.active_set import (
 from weft.learners.budget.kernel_columns import Workspace, event_column, first_of, row_dot, workspace
 from weft.learners.budget.ties import COMPLETE, NO_TASKS, TaskKernel, tie
 from weft.maths.kernels import LINEAR, POLY, KernelCode, row_scale, scaled_value
-from weft.maths.vectors import SparseRow, clear_row, spread_out
 from weft.storage.batch import Batch
+from weft.storage.sparse_rows import Row, clear, row_of, spread_out
 from weft.storage.state import SUPPORT
 
 TOGETHER = 24
@@ -64,7 +64,7 @@ def column_block(ties: int, state: ActiveSet, events: int) -> Block:
     firsts = np.empty(n, np.int64)
     together = events >= THREE and ties in (COMPLETE, NO_TASKS)  # where every row counts for every task
     for s in range(n):
-        firsts[s] = first_of(SparseRow(state.indices, state.values, marks[s, BEGIN], marks[s, END]))
+        firsts[s] = first_of(Row(state.indices, state.values, marks[s, BEGIN], marks[s, END]))
         width = max(width, firsts[s] + marks[s, END] - marks[s, BEGIN])
         together = together and firsts[s] >= 0
     together = together and 0 < width <= WIDEST
@@ -97,14 +97,14 @@ def event_columns(kernel: TaskKernel, rows: Rows, batch: Batch, first: int, bloc
 def _spread(code: KernelCode, batch: Batch, i: int, at: int, block: Block) -> None:
     """Example i by feature, and its sizes; features that no kept row has do not matter."""
     wide, shift = block.work.wide, at * block.width
-    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    x = row_of(batch, i)
     spread_out(wide, x)
     for e in range(x.begin, x.end):
         if x.indices[e] < block.width:
             block.spread[shift + x.indices[e]] = x.values[e]
     xx = row_dot(wide, x, first_of(x))
     block.sizes[at, XX], block.sizes[at, OF_ROW] = xx, row_scale(code, xx)
-    clear_row(wide, x)
+    clear(wide, x)
 
 
 @inlined_only
@@ -121,7 +121,7 @@ def _products(rows: Rows, first: int, last: int, count: int, block: Block) -> No
             grid_dots(block.spread, events, rows.values, begins, length, columns, i * columns.shape[1] + s)
         for r in range(s, following):
             for i in range(whole, count):
-                z = SparseRow(rows.indices, rows.values, marks[r, BEGIN], marks[r, END])
+                z = Row(rows.indices, rows.values, marks[r, BEGIN], marks[r, END])
                 columns[i, r] = row_dot(block.spread, z, float(i * width + block.firsts[r]))
         s = following
 

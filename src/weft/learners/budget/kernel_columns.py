@@ -29,8 +29,8 @@ from weft.learners.budget.active_set import (
 )
 from weft.learners.budget.ties import TaskKernel, tie
 from weft.maths.kernels import row_scale, scaled_value
-from weft.maths.vectors import SparseRow, clear_row, dot, spread_out
 from weft.storage.batch import Batch
+from weft.storage.sparse_rows import Row, clear, product_in_order, row_of, spread_out
 from weft.storage.state import SUPPORT
 
 CAME, FIRST = range(2)
@@ -79,12 +79,12 @@ def workspace(state: ActiveSet, wide: Floats, columns: int) -> Workspace:
 @helper_no_alloc
 def event_column(kernel: TaskKernel, rows: Rows, batch: Batch, i: int, work: Workspace, out: Floats) -> float:
     """The kernels of example i with all rows; returns |x|^2."""
-    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    x = row_of(batch, i)
     return kernel_column(kernel, rows, x, batch.task[i], work, out)
 
 
 @helper_no_alloc
-def kernel_column(kernel: TaskKernel, rows: Rows, x: SparseRow, task: int, work: Workspace, out: Floats) -> float:
+def kernel_column(kernel: TaskKernel, rows: Rows, x: Row, task: int, work: Workspace, out: Floats) -> float:
     """out_s = K([x_s, i_s], [x, task]) in units of `unit`; returns |x|^2."""
     marks, numbers, kept, kept_values = rows.marks, rows.numbers, rows.indices, rows.values
     wide, known, n = work.wide, work.known, rows.used[SUPPORT]
@@ -97,7 +97,7 @@ def kernel_column(kernel: TaskKernel, rows: Rows, x: SparseRow, task: int, work:
         if bond == 0.0:
             out[s] = 0.0
             continue
-        z = SparseRow(kept, kept_values, marks[s, BEGIN], marks[s, END])
+        z = Row(kept, kept_values, marks[s, BEGIN], marks[s, END])
         if known[s, CAME] != numbers[s, ENTERED]:
             known[s, CAME], known[s, FIRST] = numbers[s, ENTERED], first_of(z)
         if known[s, FIRST] >= 0.0:
@@ -109,10 +109,10 @@ def kernel_column(kernel: TaskKernel, rows: Rows, x: SparseRow, task: int, work:
             product = work.products[s]
             tied += z.end - z.begin
         else:
-            product = dot(wide, z)
+            product = product_in_order(wide, z)
             looked_up += z.end - z.begin
         out[s] = bond * scaled_value(kernel.base, product, xx, numbers[s, SQUARE], scale * numbers[s, SCALE])
-    clear_row(wide, x)
+    clear(wide, x)
     count_look_ups(rows, work, is_found, looked_up, tied)
     return xx
 
@@ -121,7 +121,7 @@ def kernel_column(kernel: TaskKernel, rows: Rows, x: SparseRow, task: int, work:
 
 
 @inlined_only
-def first_of(z: SparseRow) -> float:
+def first_of(z: Row) -> float:
     """The first feature of a row that lacks none up to its last, else GAPS."""
     if z.end > z.begin and z.indices[z.end - 1] - z.indices[z.begin] == z.end - z.begin - 1:
         return float(z.indices[z.begin])
@@ -129,10 +129,10 @@ def first_of(z: SparseRow) -> float:
 
 
 @inlined_only
-def row_dot(wide: Floats, z: SparseRow, first: float) -> float:
+def row_dot(wide: Floats, z: Row, first: float) -> float:
     """<x, z> for the row x that was spread out over `wide`, and z with its `first_of`."""
     if first < 0.0:
-        return dot(wide, z)
+        return product_in_order(wide, z)
     start, shift = np.uint64(z.begin), np.uint64(first)
     count = np.uint64(z.end) - start
     whole = count // np.uint64(LANES) * np.uint64(LANES)
@@ -146,7 +146,7 @@ def row_dot(wide: Floats, z: SparseRow, first: float) -> float:
 
 
 @helper_no_alloc
-def find_shared(x: SparseRow, work: Workspace) -> bool:
+def find_shared(x: Row, work: Workspace) -> bool:
     """<x, z> of all rows in the index, if that is quicker than to look up."""
     indices, values, begin, end = x
     bounds, slots, parts, products = work.bounds, work.slots, work.values, work.products
@@ -191,7 +191,7 @@ def index_rows(rows: Rows, work: Workspace) -> None:
     for s in range(n):
         first, last = marks[s, BEGIN], marks[s, END]
         known[s, CAME] = rows.numbers[s, ENTERED]
-        known[s, FIRST] = first_of(SparseRow(indices, rows.values, first, last))
+        known[s, FIRST] = first_of(Row(indices, rows.values, first, last))
         if known[s, FIRST] == GAPS:
             known[s, FIRST] = INDEXED
             for e in range(first, last):

@@ -50,8 +50,8 @@ from weft.learners.budget.projection import Damages, damages, least_damage, proj
 from weft.learners.budget.symmetric import move_last, set_member
 from weft.learners.budget.ties import TaskKernel, lacks_ties, tie
 from weft.maths.kernels import self_value
-from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch, set_single, status
+from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT
 
 
@@ -83,7 +83,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
                 tt = tie(kernel, task[i], task[i]) * self_value(hyper.kernel, xx)
                 if counts_as_mistake(hyper.kernel, tt, xx, scalars):
                     first, last = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-                    x = SparseRow(batch.indices, batch.values, first, last)
+                    x = Row(batch.indices, batch.values, first, last)
                     _mistake(hyper, rows, gram, Mistake(x, task[i], y, xx, tt, k), v)
             record(trace, i, is_mistake, rows, before)
     return len(rounds) - 1

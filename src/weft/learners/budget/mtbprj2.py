@@ -59,8 +59,8 @@ from weft.learners.budget.task_weights import (
 )
 from weft.learners.budget.ties import GRAPH, TaskKernel, lacks_ties
 from weft.maths.kernels import self_value
-from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch, set_single, status
+from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT, UPDATED_TASK
 
 
@@ -91,7 +91,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
                 f = score(hyper, beta, task[i], k)
             is_mistake = not y * f > 0.0
             if is_mistake and counts_as_mistake(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
-                x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+                x = Row(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
                 new = Mistake(x, task[i], y, xx, self_value(hyper.kernel, xx), k)
                 _mistake(hyper, rows, beta, gram, new, v)
             record(trace, i, is_mistake, rows, before)

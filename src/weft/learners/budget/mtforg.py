@@ -38,7 +38,7 @@ from weft.learners.budget.active_set import (
 from weft.learners.budget.kernel_columns import Workspace, kernel_column
 from weft.learners.budget.mtrbp import damage_of
 from weft.learners.budget.ties import COMPLETE, GRAPH, TaskKernel
-from weft.maths.vectors import SparseRow
+from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT
 
 FOLD = 1e-100
@@ -82,7 +82,7 @@ def _shrinkage(hyper: Budget, kernel: TaskKernel, rows: Rows, t: Mistake, work: 
     sigma, sigma_mu = 0.0, 0.0
     while over(hyper, count, left, 0):
         r = oldest(rows.numbers, n, last)
-        x_r = SparseRow(rows.indices, rows.values, rows.marks[r, BEGIN], rows.marks[r, END])
+        x_r = Row(rows.indices, rows.values, rows.marks[r, BEGIN], rows.marks[r, END])
         kernel_column(kernel, rows, x_r, rows.marks[r, OWNER], work, column)
         b_r = scalars[FACTOR] * rows.numbers[r, COEFFICIENT]
         sigma += abs(b_r)

@@ -47,8 +47,8 @@ from weft.learners.budget.mtforg import forget, lacks_ties_of_kept
 from weft.learners.budget.mtrbp import replace_at_random
 from weft.learners.budget.ties import TaskKernel, lacks_ties
 from weft.maths.kernels import self_value
-from weft.maths.vectors import SparseRow
 from weft.storage.batch import NO_ROOM, Batch, set_single, status
+from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT
 
 PERCEPTRON, RANDOM, FORGETRON = range(3)
@@ -81,7 +81,7 @@ def learn(hyper: Budget, state: ActiveSet, batch: Batch, start: int, scores: Flo
                 f = combine(rows, k)
             is_mistake = not y * f > 0.0
             if is_mistake and counts_as_mistake(hyper.kernel, self_value(hyper.kernel, xx), xx, scalars):
-                x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+                x = Row(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
                 new = Mistake(x, task[i], y, xx, self_value(hyper.kernel, xx), k)
                 _enter(hyper, kernel, rows, state.generator, new, work)
             record(trace, i, is_mistake, rows, before)

@@ -16,8 +16,8 @@ from weft.compiled.arrays import Floats
 from weft.compiled.jit import Handle, compiled, inlined_only
 from weft.learner import Kernels
 from weft.learners.collaborative.scores import record, score
-from weft.maths.vectors import SparseRow, add_row, dot, table_dot
 from weft.storage.batch import Batch, set_single, squared_norm, status
+from weft.storage.sparse_rows import add, product_in_order, product_with_row, row_of
 
 
 class Models(NamedTuple):
@@ -37,24 +37,24 @@ class Hyper(NamedTuple):
 def learn_event(hyper: Hyper, state: Models, batch: Batch, i: int, score: float, trace: Floats) -> None:
     """One example, which has been scored."""
     (C, e1, e2), (u, w), k, y = hyper, state, batch.task[i], batch.label[i]
-    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    x = row_of(batch, i)
     if np.isnan(y):
         return
     n2 = squared_norm(x.values, x.begin, x.end)
     record(trace, i, score, y, n2, C)
     if n2 == 0.0:
         return
-    s = dot(w, x)
+    s = product_in_order(w, x)
     if y * score < 1.0:
         if e2 > 0.0:  # without it nothing is mixed
             for f in range(u.shape[1]):
                 u[k, f] = (e1 * u[k, f] + e2 * w[f]) / (e1 + e2)
-        l = max(0.0, 1.0 - y * table_dot(u, k, x))
+        l = max(0.0, 1.0 - y * product_with_row(u, k, x))
         tau = min(C / (e1 + e2), l / n2)
         for e in range(x.begin, x.end):
             u[k, x.indices[e]] += tau * y * x.values[e]
     tau = min(C, max(0.0, 1.0 - y * s) / n2)
-    add_row(w, x, tau * y)
+    add(w, x, tau * y)
 
 
 @compiled

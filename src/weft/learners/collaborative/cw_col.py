@@ -17,8 +17,8 @@ from weft.compiled.arrays import Floats
 from weft.compiled.jit import Handle, compiled, inlined_only
 from weft.learner import Kernels
 from weft.learners.collaborative.scores import record, score
-from weft.maths.vectors import SparseRow, dot, table_dot
 from weft.storage.batch import Batch, set_single, squared_norm, status
+from weft.storage.sparse_rows import Row, product_in_order, product_with_row, row_of
 
 
 class Gaussians(NamedTuple):
@@ -39,7 +39,7 @@ class Hyper(NamedTuple):
 def learn_event(hyper: Hyper, state: Gaussians, batch: Batch, i: int, score: float, trace: Floats) -> None:
     """One example, which has been scored."""
     (r, mix), (u, w, personal, shared), k, y = hyper, state, batch.task[i], batch.label[i]
-    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
+    x = row_of(batch, i)
     if np.isnan(y):
         return
     n2 = squared_norm(x.values, x.begin, x.end)
@@ -51,12 +51,12 @@ def learn_event(hyper: Hyper, state: Gaussians, batch: Batch, i: int, score: flo
             own, other = mix * (1.0 + personal[k, f]), (1.0 - mix) * (1.0 + shared[f])
             u[k, f] = (own * u[k, f] + other * w[f]) / (own + other)
             personal[k, f] = mix * personal[k, f] + (1.0 - mix) * shared[f]
-        _arow(u[k], personal[k], x, y, 1.0 - y * table_dot(u, k, x), r)
-    _arow(w, shared, x, y, 1.0 - y * dot(w, x), r)
+        _arow(u[k], personal[k], x, y, 1.0 - y * product_with_row(u, k, x), r)
+    _arow(w, shared, x, y, 1.0 - y * product_in_order(w, x), r)
 
 
 @inlined_only
-def _arow(mean: Floats, precision: Floats, x: SparseRow, y: float, l: float, r: float) -> None:
+def _arow(mean: Floats, precision: Floats, x: Row, y: float, l: float, r: float) -> None:
     """A step of AROW with the loss l; precisions are those less 1."""
     if not l > 0.0:
         return

@@ -2,15 +2,15 @@
 
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import inlined_only
-from weft.maths.vectors import SparseRow, table_dot
 from weft.storage.batch import Batch
+from weft.storage.sparse_rows import product_with_row, row_of
 
 
 @inlined_only
 def score(u: Floats, batch: Batch, i: int) -> float:
     """u_k.x of example i, by the model of its task."""
-    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
-    return table_dot(u, batch.task[i], x)
+    x = row_of(batch, i)
+    return product_with_row(u, batch.task[i], x)
 
 
 @inlined_only

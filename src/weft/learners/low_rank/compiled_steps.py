@@ -22,8 +22,8 @@ from weft.learners.low_rank.pieces import (
 )
 from weft.learners.low_rank.vector_rows import WIDE, add_listed, sum_listed, sum_rows
 from weft.maths.proximal import log_value
-from weft.maths.vectors import SparseRow, clear_row, dot, spread_out
 from weft.storage.batch import squared_norm
+from weft.storage.sparse_rows import Row, clear, product_in_order, spread_out
 
 
 @inlined
@@ -107,7 +107,7 @@ def _times(M: Floats, rows: int, live: Ints, n: int, T: Floats, a: Floats, row: 
 
 
 @inlined
-def few_dots(U: LowRank, x: SparseRow, space: Floats, desk: Desk, c: Floats) -> None:
+def few_dots(U: LowRank, x: Row, space: Floats, desk: Desk, c: Floats) -> None:
     """c = U'x as `row_dots` has it, to the bit, with zeros after the last task; `space` is 0 before and after."""
     B, S, m = U.B, U.S, U.counts[TASKS]
     if U.counts[LOOSE] == 0:
@@ -119,20 +119,20 @@ def few_dots(U: LowRank, x: SparseRow, space: Floats, desk: Desk, c: Floats) -> 
 
 
 @helper_no_alloc
-def few_rows_dots(U: LowRank, first: int, x: SparseRow, space: Floats, desk: Desk, c: Floats) -> None:
+def few_rows_dots(U: LowRank, first: int, x: Row, space: Floats, desk: Desk, c: Floats) -> None:
     """Add what the rows of X from `first` on contribute to c = U'x, as `rows_dots` does."""
     products, rows, found = desk.products, desk.rows, 0
     spread_out(space, x)
     for r in range(first, U.used[ROWS]):
-        product = dot(space, kept_row(U, r))
+        product = product_in_order(space, kept_row(U, r))
         products[found], rows[found] = product, r
         found += 1 if product != 0.0 else 0
-    clear_row(space, x)
+    clear(space, x)
     add_listed(products, rows, 0, found, U.C, U.counts[TASKS], c)
 
 
 @inlined
-def add(U: LowRank, k: int, x: SparseRow, a: float, c: Floats) -> None:
+def add_scaled(U: LowRank, k: int, x: Row, a: float, c: Floats) -> None:
     """Column k of U becomes u_k + a x, where X has room for x, and c = U'x."""
     C, G, used, counts = U.C, U.G, U.used, U.counts
     n2 = squared_norm(x.values, x.begin, x.end)

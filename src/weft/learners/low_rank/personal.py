@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import inlined
-from weft.maths.vectors import SparseRow, table_dot
+from weft.storage.sparse_rows import Row, product_with_row
 
 LENGTHS = 2
 NOW, LENGTH = range(LENGTHS)
@@ -35,16 +35,16 @@ class Personal(NamedTuple):
 
 
 @inlined
-def personal_score(personal: Personal, k: int, x: SparseRow) -> float:
+def personal_score(personal: Personal, k: int, x: Row) -> float:
     """v_k.x."""
     V, lengths = personal
     if lengths[k, NOW] > 0.0:
-        return float(table_dot(V, k, x) * (lengths[k, NOW] / lengths[k, LENGTH]))
+        return float(product_with_row(V, k, x) * (lengths[k, NOW] / lengths[k, LENGTH]))
     return 0.0
 
 
 @inlined
-def lengthen(personal: Personal, k: int, x: SparseRow, a: float, n2: float) -> None:
+def lengthen(personal: Personal, k: int, x: Row, a: float, n2: float) -> None:
     """v_k <- v_k + a x, with n2 = |x|^2."""
     (V, lengths), (indices, values, begin, end) = personal, x
     if a == 0.0 or n2 == 0.0:
@@ -59,7 +59,7 @@ def lengthen(personal: Personal, k: int, x: SparseRow, a: float, n2: float) -> N
         return
     now = lengths[k, NOW]
     scale = now / lengths[k, LENGTH]
-    square = now * now + 2.0 * a * (table_dot(V, k, x) * scale) + a * a * n2
+    square = now * now + 2.0 * a * (product_with_row(V, k, x) * scale) + a * a * n2
     for e in range(begin, end):
         V[k, indices[e]] += a / scale * values[e]
     if square > CANCELS * now * now:
@@ -93,7 +93,7 @@ def vectors(personal: Personal) -> Floats:
     """The vectors v_k, as rows.
 
     >>> personal = Personal(np.zeros((2, 3)), np.zeros((2, 2)))
-    >>> lengthen(personal, 0, SparseRow(np.array([0, 2]), np.array([3.0, 4.0]), 0, 2), 1.0, 25.0)
+    >>> lengthen(personal, 0, Row(np.array([0, 2]), np.array([3.0, 4.0]), 0, 2), 1.0, 25.0)
     >>> shorten(personal, 2.5), vectors(personal).tolist()
     (2.5, [[1.5, 0.0, 2.0], [0.0, 0.0, 0.0]])
     """

@@ -36,7 +36,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import compiled, helper_no_alloc, inlined, inlined_only
-from weft.maths.vectors import SparseRow, clear_row, column_dot, dot, spread_out
+from weft.storage.sparse_rows import Row, clear, product_in_order, product_with_column, spread_out
 
 ROOM = 64
 """Rows that X holds, unless said otherwise."""
@@ -98,7 +98,7 @@ def zeros(features: int, tasks: int, room: int = ROOM, nonzeros: int = NONZEROS)
 def dots(U: LowRank, indices: Ints, values: Floats) -> Floats:
     """U'x: the score of x under every task."""
     c = np.empty(len(U.G))
-    row_dots(U, SparseRow(indices, values, 0, len(indices)), np.zeros(len(U.B)), c)
+    row_dots(U, Row(indices, values, 0, len(indices)), np.zeros(len(U.B)), c)
     return c
 
 
@@ -134,14 +134,14 @@ def reach(U: LowRank, features: int, tasks: int) -> None:
 
 
 @inlined_only
-def kept_row(U: LowRank, r: int) -> SparseRow:
+def kept_row(U: LowRank, r: int) -> Row:
     """Row r of X. Only for callers that do not count references."""
     end = U.begins[r + 1] if r + 1 < U.used[ROWS] else U.used[NUMBERS]
-    return SparseRow(U.indices, U.values, U.begins[r], end)
+    return Row(U.indices, U.values, U.begins[r], end)
 
 
 @compiled
-def row_dots(U: LowRank, x: SparseRow, space: Floats, c: Floats) -> None:
+def row_dots(U: LowRank, x: Row, space: Floats, c: Floats) -> None:
     """c = U'x, with space of a number per feature that is 0 before and after."""
     B, S, counts, (indices, values, begin, end) = U.B, U.S, U.counts, x
     m = counts[TASKS]
@@ -163,36 +163,36 @@ def row_dots(U: LowRank, x: SparseRow, space: Floats, c: Floats) -> None:
 
 
 @helper_no_alloc
-def rows_dots(U: LowRank, first: int, x: SparseRow, space: Floats, c: Floats) -> None:
+def rows_dots(U: LowRank, first: int, x: Row, space: Floats, c: Floats) -> None:
     """Add what the rows of X from `first` on contribute to c = U'x."""
     if first == U.used[ROWS]:
         return
     spread_out(space, x)
     for r in range(first, U.used[ROWS]):
-        product = dot(space, kept_row(U, r))
+        product = product_in_order(space, kept_row(U, r))
         if product != 0.0:
             for j in range(U.counts[TASKS]):
                 c[j] += product * U.C[r, j]
-    clear_row(space, x)
+    clear(space, x)
 
 
 @helper_no_alloc
-def own_score(U: LowRank, k: int, x: SparseRow, space: Floats) -> float:
+def own_score(U: LowRank, k: int, x: Row, space: Floats) -> float:
     """u_k.x: what `row_dots` has for task k, to the bit."""
     if U.counts[LOOSE] == 0:
-        return column_dot(U.B, k, x)
+        return product_with_column(U.B, k, x)
     s = 0.0
     if k >= U.counts[TASKS]:
         return s
     for i in range(U.counts[TASKS]):
-        z = column_dot(U.B, i, x)
+        z = product_with_column(U.B, i, x)
         if z != 0.0:
             s += z * U.S[i, k]
     spread_out(space, x)
     for r in range(U.used[ROWS]):
         if U.C[r, k] != 0.0:
-            s += dot(space, kept_row(U, r)) * U.C[r, k]
-    clear_row(space, x)
+            s += product_in_order(space, kept_row(U, r)) * U.C[r, k]
+    clear(space, x)
     return s
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import compiled, inlined_only
 from weft.learner import interpreted
-from weft.learners.low_rank import compiled_steps, lapack_steps
-from weft.learners.low_rank.compiled_steps import few_dots, few_rows_dots
+from weft.learners.low_rank import lapack_steps
+from weft.learners.low_rank.compiled_steps import add_scaled, few_dots, few_rows_dots, fold, shrink
 from weft.learners.low_rank.eigen import Desk, new_desk
 from weft.learners.low_rank.personal import Personal, lengthen, personal_score, shorten
 from weft.learners.low_rank.pieces import (
@@ -32,8 +32,8 @@ from weft.learners.low_rank.pieces import (
 from weft.learners.low_rank.state import GEOMETRIC, LENGTH_SUM, NUCLEAR, SQRT, Hyper, Model, Parts, T
 from weft.learners.low_rank.vector_rows import WIDE
 from weft.maths.proximal import log_values, soft_values
-from weft.maths.vectors import SparseRow
 from weft.storage.batch import Batch, squared_norm, widest_round
+from weft.storage.sparse_rows import Row
 
 SMALL = WIDE
 """Up to this many tasks the step on U is compiled code."""
@@ -118,7 +118,7 @@ def rounds(
             if way != COMPILED:
                 return t, way
             _add_rows(U, batch, lo, hi, eta1, seen, work)
-            scalars[NUCLEAR] = compiled_steps.shrink(U, hyper.logd, rho, work.desk)
+            scalars[NUCLEAR] = shrink(U, hyper.logd, rho, work.desk)
     return len(bounds) - 1, DONE
 
 
@@ -173,7 +173,7 @@ def look(model: Model, batch: Batch, lo: int, hi: int, scores: Floats, work: Wor
     labelled, active, numbers, features, tasks = 0, 0, 0, 0, 0
     for i in range(lo, hi):
         y, k, begin, end = batch.label[i], batch.task[i], batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-        x = SparseRow(batch.indices, batch.values, begin, end)
+        x = Row(batch.indices, batch.values, begin, end)
         if len(work.c) and U.counts[TASKS] <= WIDE:
             few_dots(U, x, work.space, work.desk, work.c[i - lo])
             s = work.c[i - lo, k] if k < U.counts[TASKS] else 0.0
@@ -238,7 +238,7 @@ def _step_on_V(V: Personal, batch: Batch, lo: int, hi: int, steps: Floats, eta: 
     for i in range(lo, hi):
         if steps[i - lo] != 0.0:
             begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-            x, n2 = SparseRow(batch.indices, batch.values, begin, end), squared_norm(batch.values, begin, end)
+            x, n2 = Row(batch.indices, batch.values, begin, end), squared_norm(batch.values, begin, end)
             lengthen(V, batch.task[i], x, eta * steps[i - lo], n2)
     return shorten(V, tau)
 
@@ -250,14 +250,14 @@ def _step_on_V(V: Personal, batch: Batch, lo: int, hi: int, steps: Floats, eta: 
 def _add_rows(U: LowRank, batch: Batch, lo: int, hi: int, eta: float, seen: Seen, work: Work) -> None:
     """U - eta1 g in compiled code; c is U'x before the round."""
     if _is_full(U, seen):
-        compiled_steps.fold(U, work.desk)
+        fold(U, work.desk)
     before = U.used[ROWS]
     for i in range(lo, hi):
         if work.steps[i - lo] != 0.0:
             begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
-            x = SparseRow(batch.indices, batch.values, begin, end)
+            x = Row(batch.indices, batch.values, begin, end)
             few_rows_dots(U, before, x, work.space, work.desk, work.c[i - lo])
-            compiled_steps.add(U, batch.task[i], x, eta * work.steps[i - lo], work.c[i - lo])
+            add_scaled(U, batch.task[i], x, eta * work.steps[i - lo], work.c[i - lo])
 
 
 def _lapack_step(hyper: Hyper, model: Model, batch: Batch, t: int, steps: Floats, way: int) -> None:

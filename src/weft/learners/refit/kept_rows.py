@@ -24,8 +24,8 @@ from weft.compiled.jit import compiled, inlined_only
 from weft.learner import Hooks, Kernels, Shares, Target, Traits, interpreted
 from weft.learners.parameters import Whole, check, parameter
 from weft.maths.losses import HINGE, loss_value
-from weft.maths.vectors import SparseRow, dot, table_dot
 from weft.storage.batch import Batch
+from weft.storage.sparse_rows import product_in_order, product_with_row, row_of
 from weft.storage.state import NO_LIMIT, NONZERO, SUPPORT, Plan
 
 
@@ -232,8 +232,12 @@ def _learning(refit: Callable[[Refitted], None]) -> Callable[..., int]:
 @inlined_only
 def _score(state: Refitted, batch: Batch, i: int) -> float:
     """Example i by its task's weights, or by those of a newcomer."""
-    x = SparseRow(batch.indices, batch.values, batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1])
-    return table_dot(state.weights, batch.task[i], x) if state.fitted[batch.task[i]] else dot(state.fresh, x)
+    x = row_of(batch, i)
+    return (
+        product_with_row(state.weights, batch.task[i], x)
+        if state.fitted[batch.task[i]]
+        else product_in_order(state.fresh, x)
+    )
 
 
 @compiled

@@ -24,7 +24,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import compiled, inlined_only
-from weft.maths.vectors import SparseRow, add_row, clear_row, dot, spread_out
+from weft.storage.sparse_rows import Row, add, clear, product_in_order, spread_out
 
 GAP = 1e-12
 """Primal minus dual at which a fit ends, relative to the loss of w = 0."""
@@ -146,15 +146,15 @@ def _fill_row(problem: Problem, free: Ints, s: int, wide: Floats, w: Floats, gra
     """Row s of the face's Gram matrix up to the diagonal, and its mirror image; `wide` is 0 before and after."""
     indptr, indices, values, y, _, _, reg = problem
     i = free[s]
-    x = SparseRow(indices, values, indptr[i], indptr[i + 1])
+    x = Row(indices, values, indptr[i], indptr[i + 1])
     spread_out(wide, x)
     for e in range(x.begin, x.end):
         slope[s] -= y[i] * values[e] * w[indices[e]]
     for t in range(s + 1):
         j = free[t]
-        product = dot(wide, SparseRow(indices, values, indptr[j], indptr[j + 1]))
+        product = product_in_order(wide, Row(indices, values, indptr[j], indptr[j + 1]))
         gram[s, t] = gram[t, s] = y[i] * y[j] * product / reg
-    clear_row(wide, x)
+    clear(wide, x)
 
 
 @compiled
@@ -182,11 +182,11 @@ def descend(problem: Problem, moving: Ints, a: Floats, w: Floats, passes: int) -
 def _step(problem: Problem, i: int, a: Floats, w: Floats) -> float:
     """Maximise the dual in a_i; returns the size of its slope, or 0 if a_i stays."""
     indptr, indices, values, y, square, c, reg = problem
-    x = SparseRow(indices, values, indptr[i], indptr[i + 1])
-    slope = 1.0 - y[i] * dot(w, x)
+    x = Row(indices, values, indptr[i], indptr[i + 1])
+    slope = 1.0 - y[i] * product_in_order(w, x)
     changed = min(max(a[i] + slope * reg / square[i], 0.0), c[i])
     if changed == a[i]:
         return 0.0
-    add_row(w, x, (changed - a[i]) * y[i] / reg)
+    add(w, x, (changed - a[i]) * y[i] / reg)
     a[i] = changed
     return float(abs(slope))
