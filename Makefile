@@ -1,18 +1,22 @@
 # make run   the main job on a stream made on the spot     make test   everything CI runs
-# make check lint, types, layers, tests                    make bench  speed against the peers
+# make quick what one runs while working                  make check  lint, types, layers, tests
+# make bench speed against the peers
 PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test check lint types layers bench venv lock clean
+.PHONY: run test quick check lint types layers bench venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo
 
 test: venv
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+
+quick: venv
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --quick
 
 check: lint types layers test
 
