@@ -36,8 +36,9 @@ def dispatchers():
 
 
 def is_helper(dispatcher):
-    """Whether only compiled functions call it: see the table in `jit`."""
-    return dispatcher.targetoptions.get("no_cpython_wrapper", False)
+    """Whether it is there for compiled functions to call, even if tests call it as well: see the table in `jit`."""
+    options = dispatcher.targetoptions
+    return options.get("no_cpython_wrapper", False) or options.get("forceinline", False)
 
 
 def feed(setting, model):
@@ -195,8 +196,11 @@ def test_kernels_use_nothing_that_the_digest_does_not_see():
         homes = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("weft."):
-                file = node.module.removeprefix("weft.").replace(".", "/") + ".py"
-                homes |= {alias.asname or alias.name: file for alias in node.names}
+                home = node.module.removeprefix("weft.").replace(".", "/")
+                for alias in node.names:
+                    module_file = f"{home}/{alias.name}.py"
+                    found = module_file if (SOURCE / module_file).is_file() else f"{home}.py"
+                    homes[alias.asname or alias.name] = found
         for function in _kernels(tree):
             words = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
             words |= {

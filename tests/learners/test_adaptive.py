@@ -91,7 +91,7 @@ def test_probabilities():
     p = model.predict_proba(list(rows), list(tasks))
     assert ((p > 0) & (p < 1)).all()
     np.testing.assert_array_equal(p >= 0.5, model.predict(list(rows), list(tasks)) == 1)
-    with pytest.raises(ValueError, match="no log-odds"):
+    with pytest.raises(ValueError, match="not log-odds"):
         weft.Model("pa").predict_proba([[1.0]], ["a"])
     with pytest.raises(ValueError, match="auto does"):
         weft.Model("pa").borrowing()
