@@ -1,21 +1,28 @@
 """Single changes to the text of a source file, found in its syntax tree.
 
-Every mutant changes one line. Left out is what has no effect on results, or none in plain mode: docstrings, annotations,
-`raise` and `assert` statements, functions that return text, prefetching, and both branches of `if PLAIN`.
+Every mutant changes one line. Left out is what has no effect on results, or none in plain mode: docstrings,
+annotations, `raise` and `assert` statements, functions that return text, prefetching, and both branches of `if PLAIN`.
 """
 
 import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OPERATORS = ("compare", "sign", "product", "constant", "index", "drop", "minmax", "andor", "negate")
 
 PREFETCHING = re.compile(r"_?(ask|asked|prefetch|next_row|coming|hold)(_|$)")
 """Names of functions and variables that only serve prefetching, or keep arrays alive."""
 
-_COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
+_COMPARISONS = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+}
 _BINARY = {
     ast.Add: ("sign", "+", "-"),
     ast.Sub: ("sign", "-", "+"),
@@ -43,7 +50,9 @@ class Mutant:
     @property
     def key(self) -> str:
         """What stays the same when other lines of the file change."""
-        return "|".join((self.file, self.function, self.operator, self.before.strip(), self.after.strip(), str(self.nth)))
+        return "|".join(
+            (self.file, self.function, self.operator, self.before.strip(), self.after.strip(), str(self.nth))
+        )
 
     def applied(self, text: str) -> str:
         """The file with the change."""
@@ -54,20 +63,23 @@ class Mutant:
 
 
 def mutants_of(file: str, text: str) -> list[Mutant]:
-    """All mutants of a file that are still Python, each once, in the order of the text."""
+    """All mutants of a file, in the order of the text; a few may not be Python (`is_python`)."""
     finder = _Finder(file, text)
     finder.visit(ast.parse(text))
     found, seen = [], Counter[str]()
     for mutant in sorted(finder.found, key=lambda m: (m.line, m.begin, m.operator, m.after)):
         seen[mutant.key] += 1
-        nth = seen[mutant.key] - 1
-        mutant = Mutant(**{**mutant.__dict__, "nth": nth})
-        try:
-            compile(mutant.applied(text), file, "exec")
-        except (SyntaxError, SyntaxWarning):
-            continue
-        found.append(mutant)
+        found.append(replace(mutant, nth=seen[mutant.key] - 1))
     return found
+
+
+def is_python(mutant: Mutant, text: str) -> bool:
+    """Does the file with the change compile?"""
+    try:
+        compile(mutant.applied(text), mutant.file, "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 class _Finder(ast.NodeVisitor):
@@ -100,7 +112,8 @@ class _Finder(ast.NodeVisitor):
 
     def _between(self, operator: str, left: ast.expr, right: ast.expr, old: str, new: str) -> None:
         """A sign between two nodes; brackets and line ends may lie between them as well."""
-        assert left.end_lineno is not None and left.end_col_offset is not None
+        assert left.end_lineno is not None
+        assert left.end_col_offset is not None
         for line in range(left.end_lineno, right.lineno + 1):
             text = self.lines[line - 1]
             begin = self._column(line, left.end_col_offset) if line == left.end_lineno else 0
@@ -169,9 +182,7 @@ class _Finder(ast.NodeVisitor):
     def visit_Compare(self, node: ast.Compare) -> None:
         for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
             if type(op) in _COMPARISONS:
-                new = _COMPARISONS[type(op)]
-                old = next(_COMPARISONS[kind] for kind, other in _PARTNER.items() if other is type(op))
-                self._between("compare", left, right, old, new)
+                self._between("compare", left, right, *_COMPARISONS[type(op)])
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
@@ -184,9 +195,6 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.op, ast.USub) and node.lineno == node.operand.lineno:
             begin = self._column(node.lineno, node.col_offset)
             self._change("sign", node.lineno, begin, begin + 1, "")
-            if isinstance(node.operand, ast.Constant):  # -1 to -2, not the same constant again
-                self.visit(node.operand)
-                return
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
@@ -210,7 +218,8 @@ class _Finder(ast.NodeVisitor):
             return
         if name in _SWAPPED and (isinstance(node.func, ast.Name) or len(node.args) == 2):
             end = node.func.end_col_offset
-            assert end is not None and node.func.end_lineno is not None
+            assert end is not None
+            assert node.func.end_lineno is not None
             column = self._column(node.func.end_lineno, end)
             self._change("minmax", node.func.end_lineno, column - len(name), column, _SWAPPED[name])
         self.generic_visit(node)
@@ -219,7 +228,9 @@ class _Finder(ast.NodeVisitor):
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for place in places:
             if isinstance(place, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.BinOp):
-                weak = isinstance(place, ast.BinOp) and not isinstance(place.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv)
+                weak = isinstance(place, ast.BinOp) and not isinstance(
+                    place.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv
+                )
                 text = f"({self._text(place)})" if weak else self._text(place)
                 for change in (" + 1", " - 1"):
                     self._replace("index", place, text + change)
@@ -255,9 +266,6 @@ class _Finder(ast.NodeVisitor):
         if isinstance(target, ast.Name):
             return bool(self.settable) and target.id in self.settable[-1]
         return isinstance(target, ast.Subscript | ast.Attribute)
-
-
-_PARTNER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 
 
 def _name(node: ast.expr) -> str:
