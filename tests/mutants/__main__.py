@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -76,11 +77,21 @@ def _chosen(options: argparse.Namespace, everything: dict[str, list[Mutant]]) ->
     return found
 
 
+def _in_turns(chosen: list[tuple[str, Mutant]]) -> list[tuple[str, Mutant]]:
+    """One of every family, then the next of every family: a run that is ended has something of all."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for name, mutant in chosen:
+        turns.append((seen[name], name, mutant))
+        seen[name] += 1
+    return [(name, mutant) for _, name, mutant in sorted(turns, key=lambda turn: turn[0])]
+
+
 def _run(
     options: argparse.Namespace, chosen: list[tuple[str, Mutant]], store: results.Results, sources: dict[str, str]
 ) -> None:
     families = {family.name: family for family in FAMILIES}
-    missing = [(name, one) for name, one in chosen if store.of(one, sources[one.file]) is None]
+    missing = _in_turns([(name, one) for name, one in chosen if store.of(one, sources[one.file]) is None])
     if not missing:
         return
     warm.warm_up(options.examples)

@@ -60,6 +60,7 @@ _LEARNERS, _LAWS, _MATHS, _GUARANTEES = (
     "tests/maths/test_",
     "tests/guarantees/test_",
 )
+_COLUMNS = f"{_LEARNERS}column_blocks.py -k '(mtrbp or mtbprj-2) and 37 or mtforg and 16 or one_by_one'"
 
 FAMILIES = (
     learners("single_task", f"{_LEARNERS}own.py", f"{_LAWS}shared_loss_laws.py -k 'single_task or pa_i or aggressive'"),
@@ -101,10 +102,10 @@ FAMILIES = (
         f"{_LEARNERS}budget_usage.py",
         f"{_LEARNERS}inverse.py",
         f"{_LEARNERS}symmetric.py",
-        f"{_LEARNERS}column_blocks.py",
+        _COLUMNS,
         f"{_LAWS}budget_laws.py",
         first={
-            "column*": (f"{_LEARNERS}column_blocks.py",),
+            "column*": (_COLUMNS,),
             "inverse": (f"{_LEARNERS}inverse.py",),
             "parameters": (f"{_LEARNERS}budget_refusals.py",),
             "symmetric": (f"{_LEARNERS}symmetric.py", f"{_LEARNERS}inverse.py"),
@@ -238,11 +239,11 @@ FAMILIES = (
         (
             "tests/inspection",
             doctests("inspection"),
-            *contracts("pa,mtbprj,mt-ogd,osmtl-e,adaptive"),
             "tests/cli/test_inspect.py",
             "tests/cli/test_inspect_support.py",
             "tests/cli/test_inspect_relations.py",
             "tests/cli/test_relations.py",
+            "tests/contracts/test_purity.py --settings pa,mtbprj,mt-ogd,osmtl-e -k copy",
         ),
     ),
 )
