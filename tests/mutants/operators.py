@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 OPERATORS = ("compare", "sign", "product", "constant", "index", "drop", "minmax", "andor", "negate")
 
-PREFETCHING = re.compile(r"_?(ask|asked|prefetch|next_row|coming|hold)(_|$)")
+PREFETCHING = re.compile(r"_?(ask|asked|prefetch|next_row|next_table_row|coming|upcoming|hold)(_|$)")
 """Names of functions and variables that only serve prefetching, or keep arrays alive."""
 
 _COMPARISONS = {

@@ -60,6 +60,7 @@ _LEARNERS, _LAWS, _MATHS, _GUARANTEES = (
     "tests/maths/test_",
     "tests/guarantees/test_",
 )
+_BUDGET = f"{_LEARNERS}budget.py -k 'name_alone or several or not_declared or matrix or one_task or oldest or longer'"
 _COLUMNS = f"{_LEARNERS}column_blocks.py -k '(mtrbp or mtbprj-2) and 37 or mtforg and 16 or one_by_one'"
 
 FAMILIES = (
@@ -97,12 +98,13 @@ FAMILIES = (
     ),
     learners(
         "budget",
-        f"{_LEARNERS}budget.py",
+        _BUDGET,
         f"{_LEARNERS}budget_refusals.py",
         f"{_LEARNERS}budget_usage.py",
         f"{_LEARNERS}inverse.py",
         f"{_LEARNERS}symmetric.py",
         _COLUMNS,
+        f"{_LEARNERS}budget.py -k 'scores_and_active_sets or every_step'",
         f"{_LAWS}budget_laws.py",
         first={
             "column*": (_COLUMNS,),
@@ -113,11 +115,12 @@ FAMILIES = (
         },
         share=2,
     ),
-    learners("smoothed", f"{_LEARNERS}smoothed.py", f"{_LAWS}smoothed_laws.py"),
+    learners("smoothed", f"{_LEARNERS}smoothed.py", f"{_LAWS}smoothed_laws.py", f"{_LEARNERS}smoothed_settling.py"),
     learners("relations", f"{_LEARNERS}relationship.py"),
     learners(
         "low_rank",
-        f"{_LEARNERS}romco.py",
+        f"{_LEARNERS}romco.py -k equals_the_oracle",
+        f"{_LEARNERS}romco.py -k 'not equals_the_oracle and not thousand and not chunking'",
         f"{_LEARNERS}personal.py",
         f"{_LEARNERS}wide.py",
         f"{_LEARNERS}small_prox.py",
@@ -142,7 +145,14 @@ FAMILIES = (
         f"{_LAWS}batch_laws.py",
         first={"low_rank*": (f"{_LEARNERS}low_rank_fits.py",), "svm": (f"{_LEARNERS}svm.py",)},
     ),
-    learners("adaptive", f"{_LEARNERS}adaptive.py", f"{_LAWS}default_laws.py", share=2),
+    learners(
+        "adaptive",
+        f"{_LEARNERS}adaptive_options.py",
+        f"{_LEARNERS}adaptive.py",
+        f"{_LEARNERS}adaptive_cases.py",
+        f"{_LAWS}default_laws.py",
+        share=2,
+    ),
     Family(
         "maths",
         ("src/weft/maths/*.py",),
@@ -152,8 +162,8 @@ FAMILIES = (
             "tests/test_catalogue.py",
             f"{_LEARNERS}own.py",
             f"{_LEARNERS}shared_loss.py",
-            f"{_LEARNERS}budget.py",
-            f"{_LEARNERS}romco.py",
+            _BUDGET,
+            f"{_LEARNERS}romco.py -k equals_the_oracle",
             f"{_LEARNERS}collaborative.py",
         ),
         {
@@ -177,7 +187,7 @@ FAMILIES = (
             "tests/cli/test_graphs.py",
             f"{_LEARNERS}mirror_descent.py",
             f"{_LEARNERS}relationship.py",
-            f"{_LEARNERS}budget.py",
+            _BUDGET,
         ),
         {
             "*/interaction.py": ("tests/graphs/test_interaction.py",),
