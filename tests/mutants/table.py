@@ -252,7 +252,6 @@ FAMILIES = (
             "tests/cli/test_inspect.py",
             "tests/cli/test_inspect_support.py",
             "tests/cli/test_inspect_relations.py",
-            "tests/cli/test_relations.py",
             "tests/contracts/test_purity.py --settings pa,mtbprj,mt-ogd,osmtl-e -k copy",
         ),
     ),
