@@ -34,6 +34,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--operator", action="append", choices=OPERATORS, help="only these")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--examples", type=int, default=8, metavar="N", help="examples of a property")
+    parser.add_argument("--deselect", action="append", default=[], metavar="TEST", help="a test that fails at present")
     parser.add_argument("--results", type=Path, default=ROOT / "mutants-results" / "results.jsonl", metavar="FILE")
     parser.add_argument("--list", action="store_true", help="only list the mutants of the sample")
     parser.add_argument("--report", action="store_true", help="only the summary of what was run before")
@@ -98,13 +99,14 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         workers = warm.Workers(ROOT, Path(scratch), options.workers)
         lists = {test for name, one in missing for test in families[name].tests_of(one.file)}
-        control = _control(workers, sorted(lists), options.results.with_name("control.json"), store.tests)
+        control = _control(options, workers, sorted(lists), store.tests)
 
         def jobs() -> Iterator[warm.Job]:
             for number, (name, one) in enumerate(missing):
                 stages = families[name].tests_of(one.file)
                 seconds = SLOWER * sum(control[stage] for stage in stages) + MORE
-                yield warm.Job(number, stages, seconds, one.file, one.applied((ROOT / one.file).read_text()))
+                text = one.applied((ROOT / one.file).read_text())
+                yield warm.Job(number, stages, seconds, one.file, text, tuple(options.deselect))
 
         begin = time.monotonic()
         for count, outcome in enumerate(workers.run(jobs()), 1):
@@ -118,14 +120,16 @@ def _run(
             )
 
 
-def _control(workers: warm.Workers, lists: list[str], path: Path, tests: str) -> dict[str, float]:
+def _control(options: argparse.Namespace, workers: warm.Workers, lists: list[str], tests: str) -> dict[str, float]:
     """The unchanged copy must pass every list, and says how long each takes; kept until a source or test changes."""
+    path = options.results.with_name("control.json")
     state = results.digest((ROOT / "src").rglob("*.py")) + tests
     known = json.loads(path.read_text()) if path.exists() else {}
     found: dict[str, float] = known["seconds"] if known.get("state") == state else {}
     todo = [test for test in lists if test not in found]
     faults = []
-    for outcome in workers.run(warm.Job(n, (test,), CONTROL_SECONDS) for n, test in enumerate(todo)):
+    jobs = (warm.Job(n, (test,), CONTROL_SECONDS, deselected=tuple(options.deselect)) for n, test in enumerate(todo))
+    for outcome in workers.run(jobs):
         test = outcome.job.stages[0]
         print(f"control {outcome.outcome:8} {outcome.seconds:6.1f} s {test} {outcome.by}", flush=True)
         if outcome.outcome == "passed":

@@ -147,9 +147,10 @@ FAMILIES = (
     ),
     learners(
         "adaptive",
-        f"{_LEARNERS}adaptive_options.py",
+        f"{_LEARNERS}adaptive_options.py -k toy",
         f"{_LEARNERS}adaptive.py",
-        f"{_LEARNERS}adaptive_cases.py",
+        f"{_LEARNERS}adaptive_options.py -k part",
+        f"{_LEARNERS}adaptive_cases.py -k 'trace and toy or hashed and (half or part or holes or smallest or inside)'",
         f"{_LAWS}default_laws.py",
         share=2,
     ),

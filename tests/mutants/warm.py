@@ -35,6 +35,7 @@ class Job:
     seconds: float
     file: str = ""
     text: str = ""
+    deselected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def _child(copy: Path, job: Job, report: int) -> None:
 
     common = ["-x", "-q", "--tb=no", "--assert=plain", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:randomly"]
     common += ["-o", "addopts=", "--import-mode=importlib", f"--basetemp={copy / 'temporary'}"]
+    common += [f"--deselect={test}" for test in job.deselected]
     for stage in job.stages:
         recorder, begin = _Recorder(), time.process_time()
         code = int(pytest.main([*common, *shlex.split(stage)], plugins=[recorder]))
