@@ -105,7 +105,7 @@ def _run(
             for number, (name, one) in enumerate(missing):
                 stages = families[name].tests_of(one.file)
                 seconds = SLOWER * sum(control[stage] for stage in stages) + MORE
-                text = one.applied((ROOT / one.file).read_text())
+                text = one.applied((workers.original / one.file).read_text())
                 yield warm.Job(number, stages, seconds, one.file, text, tuple(options.deselect))
 
         begin = time.monotonic()

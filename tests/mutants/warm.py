@@ -160,8 +160,8 @@ class Workers:
     """Runs jobs, at most as many at a time as there are copies of the project."""
 
     def __init__(self, root: Path, scratch: Path, count: int) -> None:
-        self.root = root
-        self.free = [_copy(root, scratch / f"copy-{n}") for n in range(count)]
+        self.original = _copy(root, scratch / "original")  # the project itself may be edited during a run
+        self.free = [_copy(self.original, scratch / f"copy-{n}") for n in range(count)]
         self.running: dict[Path, _Running] = {}
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
@@ -216,7 +216,7 @@ class Workers:
             os.killpg(child.pid, signal.SIGKILL)
         _, status = os.waitpid(child.pid, 0)
         if child.job.file:
-            shutil.copy2(self.root / child.job.file, copy / child.job.file)
+            shutil.copy2(self.original / child.job.file, copy / child.job.file)
         self.free.append(copy)
         return status
 
