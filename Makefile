@@ -1,13 +1,13 @@
 # make run   the main job on a stream made on the spot     make test   everything CI runs
 # make quick what one runs while working                  make check  lint, types, layers, tests
-# make bench speed against the peers
+# make bench speed against the peers                      make mutants  does a test fail when a line of a kernel is wrong?
 PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test quick check lint types layers bench venv lock clean
+.PHONY: run test quick check lint types layers bench mutants venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo
@@ -29,6 +29,9 @@ types: venv
 
 layers: venv
 	$(VENV)/bin/lint-imports
+
+mutants: venv
+	PYTHONPATH=tests $(VENV)/bin/python -m mutants $(MUTANTS)
 
 bench: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks
