@@ -15,6 +15,7 @@ from weft.learners.parameters import Parameter, parameters_of
 PLACES = {
     "perceptron": "single_task.perceptron.Perceptron",
     "pa": "single_task.passive_aggressive.PassiveAggressive",
+    "arow": "single_task.arow.Arow",
     "finite-horizon": "shared_loss.learner.FiniteHorizon",
     "infinite-horizon": "shared_loss.learner.InfiniteHorizon",
     "implicit": "shared_loss.learner.Implicit",
