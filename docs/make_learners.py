@@ -1,11 +1,17 @@
-"""Write docs/learners.md from the catalogue: `python docs/make_learners.py`. A test fails when it is out of date."""
+"""Write docs/learners.md from the catalogue: `python docs/make_learners.py`. A test fails when it is out of date.
+
+Nothing here names a learner or a family. What is said of a learner is the docstring of its class; the title of a family
+is the first line of the docstring of its folder.
+"""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import weft
-from weft.learners.catalogue import LEARNERS, SPECIAL_CASES
+from weft.evaluation import whole_catalogue
+from weft.learners.catalogue import ADVICE, PLACES, SPECIAL_CASES, Entry, build
 from weft.maths.kernels import KINDS, MOST_DEGREE, Kernel
 
 HEAD = """\
@@ -25,95 +31,12 @@ learned relations: [smoothed.md](smoothed.md). Low-rank and collaborative learne
 Learners that keep all rows and refit: [batch.md](batch.md). The default: [default.md](default.md). Terms are defined
 in the [glossary](glossary.md).
 
-{contents}
+## All learners
+
+{families}
+
+All learners classify (labels -1 and +1). These also predict numbers, by their parameter `loss`: {numbers}.
 """
-
-FAMILIES = {
-    "A model per task": ("perceptron", "pa"),
-    "Shared loss": ("finite-horizon", "infinite-horizon", "implicit"),
-    "Mirror descent: shared steps": ("mt-ogd", "mt-pnorm", "mt-eg", "mt-ftrl", "hedge-mt-ogd", "hedge-mt-eg"),
-    "Kernel learners on a budget": ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg"),
-    "Smoothed: learned attention": ("osmtl-e", "osmtl-t"),
-    "Relations between tasks, given or learned": ("foml", "omtrl-logdet", "omtrl-vonneumann", "omtrl-cov"),
-    "Low rank and personal parts": ("romco-nucl", "romco-logd", "coml", "cw-col"),
-    "Refitted during the stream": ("smtl-e", "smtl-t", "stl", "itl", "shamo", "mtfl", "trml"),
-    "The default, and its core": ("adaptive", "auto"),
-}
-
-NOTES = {
-    "adaptive": "Own and shared parts of every weight, learned twice: by AdaGrad steps, and by coin betting, which "
-    "has no rate. Two learned weights add the two scores. Rows are scaled as they arrive. The options are those of "
-    "`auto`.",
-    "auto": "The default of `weft.Model()`. `adaptive`, an own model of the task and a model pooled over all tasks, "
-    "added up by four learned weights; on top, every task mixes {stack, own, pooled} so that its loss exceeds that of "
-    "the best of them by at most a few nats. [How it works, its guarantee, its figures](default.md).",
-    "perceptron": "Classifies. The tallied loss is the hinge loss, so that figures are comparable with those of other "
-    "learners.",
-    "pa": 'Classifies, or predicts numbers with `loss="epsilon-insensitive"`. The step is tau = l/n^2 (`pa`), min(C, '
-    "l/n^2) (`pa-i`) or l/(n^2 + 1/(2C)) (`pa-ii`), with l the loss and n the length of the row; `pa` does not use C.",
-    "finite-horizon": "`tau = argmax { tau.l : ||tau||* <= C }`. Without `C`: 1/(sqrt(T) R^2) if both `T` and `R` are "
-    "given, else 1.",
-    "infinite-horizon": "The same direction, `||tau||* = min(C, ||l|| / (R^2 rho^2))`. Without `C`: 1/(R^2 rho^2) at "
-    "the first round with a non-zero row, with the length of that round's longest row if `R` is not given either; "
-    "then kept.",
-    "implicit": "`tau = argmax { sum_j 2 tau_j l_j - tau_j^2 n_j^2 : tau >= 0, ||tau||* <= C }`. Without `C`: "
-    "1/(sqrt(T) R^2) if both `T` and `R` are given, else as `infinite-horizon`.",
-    "mt-ogd": "`x_k -= eta_t A^-1_ki g` for every task k at an event of task i, then a projection. Defaults: adaptive "
-    "steps with D = 1 and sigma = 0.3, b the number of tasks, no projection.",
-    "mt-pnorm": "`theta_k -= eta_t A^{-1/2}_ki g`; models are mixed from the images of the theta_k under the p-norm's "
-    "link. Defaults: p = 1.5, adaptive steps with D = 1 and sigma = 0.3, b the number of tasks.",
-    "mt-eg": "`theta_k -= eta_t A^{-1/2}_ki g`; models are mixed from the softmax of the theta_k. Defaults: sigma = "
-    "0.3, so that b = 10.1, and in round t the rate for T = t. At least two features are needed: declare them with "
-    "`features=`.",
-    "mt-ftrl": "`x = -eta_t A^-1 sum of g`, or mixed softmaxes of the sums. Defaults: Euclidean, rates of 1/sqrt(t), "
-    "b the number of tasks. With a constant rate it is `mt-ogd` without projection, or with the entropy `mt-eg`.",
-    "hedge-mt-ogd": "Every expert is an `mt-ogd` with every task in the ball of radius D, b = N (0 at variance 1), "
-    "and adaptive steps, or with `T` and `L` the rates of theory; the experts' weights decrease as `exp(-eta_h "
-    "losses)`.",
-    "hedge-mt-eg": "Every expert is an `mt-eg` with b = (1 - variance)/variance. At least two features are needed: "
-    "declare them with `features=`.",
-    "mt-perceptron": "Classifies, like all of this family. On a mistake, y f(x) <= 0, the row is kept with b = y: "
-    "`f_i(x) = sum_s b_s (A^-1)_{i,i_s} K'(x_s, x)`. Memory grows with every mistake.",
-    "mtbprj": "On a mistake a row within `eta` of the span of the support rows is replaced by its projection; else it "
-    "is kept. If there are B rows already, the one is evicted whose removal, projected on the others, changes the "
-    "function least.",
-    "mtbprj-2": "The same with distances between rows regardless of their tasks, and coefficients for every task and "
-    "row.",
-    "mtrbp": "On a mistake the row is kept with b = y; if there are B rows already it replaces a random one. The "
-    "expected number of mistakes has a bound.",
-    "mtforg": "On a mistake the row is kept with b = y; if there are B rows already, all coefficients shrink by the "
-    "largest factor that the mistake bound allows, and the oldest row is evicted.",
-    "osmtl-e": "`w_k += C sum_j eta_kj y_j x_j` over the present tasks j on whose examples k's model fails, eta = "
-    "alpha I + (1 - alpha) P; then `p_kj` decreases as `exp(-kappa l_kj)`. Defaults: alpha and C of Corollary 2 in "
-    "epochs of 2^m rounds, kappa = 1. P changes only in rounds of several tasks.",
-    "osmtl-t": "The same step; then `p_kj` is `(lam - l_kj)_+`, without memory. Warns if attention could not change "
-    "for a whole epoch.",
-    "foml": "`w_j += C y A^-1_ji x` for every task j on a mistake of task i. Defaults: the complete graph, which is "
-    "`mt-perceptron` with the linear kernel, at O(non-zeros) per event.",
-    "omtrl-logdet": "`W += C y A^-1[:, i] x'`, then `A^-1 += rate W W'`, scaled to trace N.",
-    "omtrl-vonneumann": "The same step, then `log A^-1 += rate W W'`.",
-    "omtrl-cov": "The same step, then `A^-1 = cov(W) + 1e-3 I`, over the features that have occurred.",
-    "romco-nucl": "Classifies, like all of this family. Models are u_i + v_i; with g the gradient of a round's hinge "
-    "losses, the singular values of U - eta1 g shrink by eta1 lam1 and the columns of V - eta2 g by eta2 lam2, in "
-    "every round with a loss. On streams with one task per round, divide both lambdas by the number of tasks.",
-    "romco-logd": "The same, with singular values at the minimum of (s - h)^2 / 2 + rho log(1 + s^2), rho = eta1 "
-    "lam1: large ones hardly change, small ones are divided by 1 + 2 rho, and none becomes 0.",
-    "coml": "`u_k = m + min(C/(e1 + e2), l/|x|^2) y x`, m = (e1 u_k + e2 w)/(e1 + e2), where the margin is below 1; "
-    "then w by PA-I. A step costs O(features).",
-    "cw-col": "The same with Gaussians with a variance per feature: own and global model are mixed by their "
-    "precisions, then both take a step of AROW.",
-    "smtl-e": "Classifies and keeps all rows, like all of this family. Alternates `w_k = argmin sum_j eta_kj L_j(w) + "
-    "reg/2 |w|^2` with eta = alpha I + (1 - alpha) P and L_j the mean hinge loss of task j, and `P_kj ~ exp(-(1 - "
-    "alpha) L_j(w_k)/lam)`.",
-    "smtl-t": "The same with `P_kj ~ max(0, lam - L_j(w_k))`; if that is 0 for all j, uniform over the least L_j.",
-    "stl": "`argmin mean hinge loss of all rows + reg/2 |w|^2`, for all tasks.",
-    "itl": "`argmin mean hinge loss of the task's rows + reg/2 |w|^2`, for every task.",
-    "shamo": "Alternates: every hypothesis is fitted to the rows of the tasks that chose it, and every task chooses "
-    "the one with the least mean hinge loss; the best of five random starts. `fit` refuses more hypotheses than tasks.",
-    "mtfl": "`argmin sum over all rows of (w_i x - y)^2 + gamma |[W, sqrt(eps) I]|_*^2`, with |.|_* the sum of the "
-    "singular values and labels -1 and +1 as numbers.",
-    "trml": "`argmin sum over tasks of the mean loss + lam |W|_*`.",
-}
 
 KERNEL = {
     "name": "one of " + ", ".join(f'"{name}"' for name in KINDS),
@@ -171,18 +94,29 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
+def families() -> str:
+    """A table for every family, in the order of the catalogue."""
+    found: dict[str, list[Entry]] = {}
+    for entry in weft.catalogue():
+        found.setdefault(PLACES[entry.name].split(".")[0], []).append(entry)
+    parts = []
+    for folder, entries in found.items():
+        title = (import_module(f"weft.learners.{folder}").__doc__ or "").splitlines()[0]
+        rows = [
+            (f"[`{entry.name}`](#{entry.name})", entry.summary, entry.advice.removeprefix(ADVICE)) for entry in entries
+        ]
+        parts.append(f"**{title}**\n\n" + table(("name", "what it does", "take it when"), rows))
+    return "\n\n".join(parts)
+
+
 def page() -> str:
     """The whole file."""
-    assert [name for names in FAMILIES.values() for name in names] == list(LEARNERS), "every learner needs a family"
-    contents = [
-        f"- {family}: " + ", ".join(f"[`{name}`](#{name})" for name in names) for family, names in FAMILIES.items()
-    ]
-    parts = [HEAD.format(contents="\n".join(contents))]
+    numbers = [name for name, parameters in whole_catalogue("real") if build(name, parameters).target == "real"]
+    parts = [HEAD.format(families=families(), numbers=", ".join(f"`{name}`" for name in numbers))]
     for entry in weft.catalogue():
         rows = [(f"`{p.name}`", default(p.default), p.allowed, p.doc) for p in entry.parameters]
-        parts.append(f"## `{entry.name}`\n\n{entry.summary} ({entry.paper})\n\n{NOTES[entry.name]}\n")
+        parts.append(f"## `{entry.name}`\n\n{entry.summary} ({entry.paper})\n\n{entry.note}\n")
         parts.append(table(("parameter", "default", "must be", "meaning"), rows) + "\n")
-    assert set(NOTES) == set(LEARNERS), "every learner needs a note"
     special = [(f"`{name}`", text) for names, text in SPECIAL_CASES.items() for name in names.split(", ")]
     kernels = [(f"`{key}`", default(value), KERNEL[key]) for key, value in Kernel().as_json().items()]
     parts.append(

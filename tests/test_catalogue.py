@@ -2,13 +2,14 @@
 
 import json
 import random
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, dataclass, fields
+from typing import ClassVar
 
 import pytest
 
 import weft
 from contracts.settings import FURTHER, SETTINGS
-from weft.learners.catalogue import LEARNERS, SPECIAL_CASES, build, from_json, to_json
+from weft.learners.catalogue import LEARNERS, SPECIAL_CASES, Entry, _entry, build, from_json, to_json
 from weft.maths import kernels, norms
 
 NAMES = [entry.name for entry in weft.catalogue()]
@@ -18,11 +19,38 @@ def test_every_entry_says_what_it_is():
     assert len(set(NAMES)) == len(NAMES) == len(LEARNERS)
     for entry in weft.catalogue():
         assert entry.summary
+        assert entry.advice.startswith("Take it when ")
+        assert entry.advice.endswith(".")
+        assert entry.note
         assert any(year in entry.paper for year in map(str, range(1950, 2100)))
         assert [p.name for p in entry.parameters] == [f.name for f in fields(LEARNERS[entry.name])]
         for parameter in entry.parameters:
             assert parameter.doc
             assert parameter.allowed
+
+
+def test_what_is_told_is_the_docstring_of_the_class():
+    @dataclass(frozen=True)
+    class Told:
+        """What it does.
+
+        One fact, in two
+        lines.
+
+        Take it when in doubt,
+        or at night.
+
+        Another fact.
+        """
+
+        paper: ClassVar[str] = "Nobody 1999"
+
+    entry = _entry("told", Told)
+    assert (entry.name, entry.summary, entry.paper) == ("told", "What it does.", "Nobody 1999")
+    assert entry.advice == "Take it when in doubt, or at night."
+    assert entry.note == "One fact, in two lines. Another fact."
+    Told.__doc__ = None
+    assert _entry("told", Told) == Entry("told", "", "Nobody 1999", [], [], "", "")
 
 
 def test_the_contracts_know_no_other_learners():

@@ -40,6 +40,7 @@ def test_by_name_in_a_file_and_in_the_catalogue(tmp_path):
     assert loaded.to_bytes() == model.to_bytes()
     entry = weft.catalogue()[-1]
     assert (entry.name, entry.summary) == ("task-mean", "The mean of a task's labels so far.")
+    assert entry.advice == ""  # it need not say when to take it
     assert [(p.name, p.default) for p in entry.parameters] == [("start", 0.0)]
     found = weft.compare(events, ["task-mean", ("mt-ogd", {"loss": "square"})], shuffles=0, workers=1)
     assert found.learners == ["task-mean", "mt-ogd loss=square"]

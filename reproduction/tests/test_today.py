@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from weft.learners.catalogue import PLACES, SPECIAL_CASES
+from weft.learners.catalogue import PLACES, SPECIAL_CASES, build
 from weft.model import Model
 from weft_reproduction.default.table import FORMS
 from weft_reproduction.default.table import THEIRS as COLUMNS
@@ -19,7 +19,7 @@ from weft_reproduction.today.board import board
 from weft_reproduction.today.claims import compared
 from weft_reproduction.today.protocol import Events, Passed, leading, measures, pass_of, sizes_of, too_large, tried
 from weft_reproduction.today.report import report
-from weft_reproduction.today.rows import ABSENT, OURS, RELATIVES, ROWS, THEIRS
+from weft_reproduction.today.rows import ABSENT, OURS, RELATIVES, ROWS, THEIRS, Row, _catalogue
 
 needs_data = pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DATA does not name the folder of data")
 
@@ -42,14 +42,21 @@ def with_pa(given):
 
 
 def test_every_name_has_a_row_or_a_reason():
-    assert {ROWS[row].learner for row in OURS} == set(PLACES)
-    for name in PLACES:
+    classify = [name for name in PLACES if build(name, {}).target == "binary"]
+    assert {ROWS[row].learner for row in OURS} == set(classify)
+    for name in classify:
         assert ROWS[name].learner == name
         assert not ROWS[name].fixed
     special = {name for names in SPECIAL_CASES for name in names.split(", ")}
     assert special == set(ABSENT) | (special & set(ROWS))
     assert not set(ABSENT) & set(ROWS)
     assert {ROWS[row].peer for row in THEIRS} == set(PEERS)
+
+
+def test_a_new_learner_runs_with_its_defaults(monkeypatch):
+    before = [row for row in ROWS.values() if row.learner]
+    monkeypatch.setitem(PLACES, "newcomer", "single_task.perceptron.Perceptron")
+    assert _catalogue() == [*before, Row("newcomer", "newcomer")]
 
 
 @pytest.mark.parametrize("row", OURS)

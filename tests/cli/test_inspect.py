@@ -100,6 +100,8 @@ def test_the_catalogue_lists_all_learners(weft_command):
 def test_the_catalogue_tells_all_parameters(weft_command, entry):
     text = weft_command("catalogue", entry.name).stdout
     assert entry.paper in text
+    assert entry.advice in text
     data = json.loads(weft_command("catalogue", entry.name, "--json").stdout)
+    assert data["advice"] == entry.advice
     assert [p["name"] for p in data["parameters"]] == [p.name for p in entry.parameters]
     assert all(p.name in text for p in entry.parameters)

@@ -2,6 +2,7 @@
 
 import contextlib
 import doctest
+import importlib
 import importlib.util
 import inspect
 import io
@@ -31,7 +32,7 @@ from weft.evaluation import (
     SmoothedRun,
 )
 from weft.learner import Usage
-from weft.learners.catalogue import SPECIAL_CASES
+from weft.learners.catalogue import ADVICE, PLACES, SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Known, Position
 from weft.tally import Tally
@@ -85,9 +86,11 @@ def imported(path):
 
 @pytest.mark.parametrize("entry", weft.catalogue(), ids=lambda entry: entry.name)
 def test_every_learner_and_parameter(entry):
-    assert f"| `{entry.name}` |" in read("README.md")
+    summary, advice = entry.summary.replace("|", "\\|"), entry.advice.removeprefix(ADVICE).replace("|", "\\|")
+    assert f"| [`{entry.name}`](#{entry.name}) | {summary} | {advice} |" in read("docs/learners.md")
     section = read("docs/learners.md").split(f"\n## `{entry.name}`\n")[1].split("\n## ")[0].replace("\\|", "|")
     assert entry.summary in section
+    assert entry.note in section
     assert entry.paper in section
     for parameter in entry.parameters:
         line = next(line for line in section.splitlines() if line.startswith(f"| `{parameter.name}` |"))
@@ -161,6 +164,19 @@ def test_every_make_target_and_layer():
     layers = [line.strip() for line in layers]
     drawn = read("docs/architecture.md").split("\n## Layers\n")[1].split("```")[1].splitlines()[1:]
     assert [re.split(r"\s{2,}", line)[0] for line in drawn] == layers
+
+
+def test_every_family_of_learners():
+    """A folder has a title for the page of learners, and its line in the contract that keeps families apart."""
+    folder = ROOT / "src" / "weft" / "learners"
+    families = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+    assert families == sorted({place.split(".")[0] for place in PLACES.values()})
+    listed = read(".importlinter").split("[importlinter:contract:families]")[1].split("modules =\n")[1].split("\n\n")[0]
+    assert [line.strip() for line in listed.splitlines()] == [f"weft.learners.{family}" for family in families]
+    for family in families:
+        assert f"`{family}`" in read("docs/architecture.md")
+        title = inspect.getdoc(importlib.import_module(f"weft.learners.{family}")).splitlines()[0]
+        assert f"**{title}**" in read("docs/learners.md")
 
 
 def test_the_readme_begins_with_the_two_commands():

@@ -251,6 +251,41 @@ def test_dot_and_add_against_a_matrix(layout):
         W[task] += scale * x
 
 
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_several_numbers_per_pair_against_matrices(layout, runs):
+    """Read, add and add squares in two arrays over the same pairs, for rows with and without gaps."""
+    rng = np.random.default_rng(7)
+    tasks, features = 5, 11
+    index, first = LAYOUTS[layout](tasks, features)
+    second = np.zeros_like(first)
+    A, B = np.zeros((tasks, features)), np.zeros((tasks, features))
+    for _ in range(60):
+        task, a, b = int(rng.integers(tasks)), *sorted(rng.integers(0, features + 1, 2))
+        x = random_rows(rng, features)
+        if runs:
+            x = np.where((np.arange(features) >= a) & (np.arange(features) < b), rng.integers(1, 4, features), 0.0)
+        batch, at, table = batch_of([x]), np.flatnonzero(x), index.layout
+        n, found, changes = len(at), np.full(features, np.nan), rng.integers(-3, 4, len(at)).astype(float)
+        if index.layout[pairs.HASHED]:
+            slots = open_pairs(index, task, batch)
+            pair_rows.read_slots(second, n, slots, found)
+            pair_rows.add_slots(first, changes, 0, n, 2.0, slots)
+            pair_rows.square_slots(second, batch.values, 0, n, slots)
+        else:
+            pair_rows.read_table(table, second, task, batch.indices, 0, n, found)
+            pair_rows.add_table_changes(table, first, task, batch.indices, 0, n, changes, 2.0)
+            pair_rows.square_table(table, second, task, batch.indices, batch.values, 0, n)
+        assert found[:n].tolist() == B[task, at].tolist()
+        assert np.all(np.isnan(found[n:]))
+        assert pair_rows.dot_changes(changes, batch.values, 0, n) == changes @ x[at]
+        A[task, at] += 2.0 * changes
+        B[task, at] += x[at] ** 2
+    for numbers, expected in ((first, A), (second, B)):
+        read = [pairs.read_row(index, numbers, task, np.arange(features)) for task in range(tasks)]
+        assert np.array_equal(read, expected)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("row", [[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 2]], ids=["shared", "own", "some shared"])
 def test_rounds_against_a_matrix(layout, row):

@@ -41,7 +41,8 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
     parameters = [
         {"name": p.name, "default": p.default, "allowed": p.allowed, "meaning": p.doc} for p in entry.parameters
     ]
-    return {"name": entry.name, "summary": entry.summary, "paper": entry.paper, "parameters": parameters}
+    told = {"name": entry.name, "summary": entry.summary, "advice": entry.advice, "paper": entry.paper}
+    return {**told, "parameters": parameters}
 
 
 def _text_table(*columns: str) -> Any:
@@ -69,7 +70,10 @@ def _print_all(entries: list["Entry"], special: dict[str, str]) -> None:
 
 def _print_one(entry: "Entry") -> None:
     screen = console()
-    screen.print(f"{entry.name}: {entry.summary}\n{entry.paper}")
+    screen.print(f"{entry.name}: {entry.summary}")
+    if entry.advice:
+        screen.print(entry.advice, markup=False, soft_wrap=True)
+    screen.print(entry.paper)
     table = _text_table("parameter", "default", "must be", "meaning")
     for p in entry.parameters:
         default = _default(p.default) if isinstance(p.default, tuple) else str(p.default)

@@ -1,5 +1,6 @@
 """The catalogue: every learner by its name, from a name and parameters, to and from JSON."""
 
+import inspect
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from weft.learners.parameters import Parameter, parameters_of
 PLACES = {
     "perceptron": "single_task.perceptron.Perceptron",
     "pa": "single_task.passive_aggressive.PassiveAggressive",
+    "arow": "single_task.arow.Arow",
     "finite-horizon": "shared_loss.learner.FiniteHorizon",
     "infinite-horizon": "shared_loss.learner.InfiniteHorizon",
     "implicit": "shared_loss.learner.Implicit",
@@ -101,24 +103,35 @@ class Entry:
     parameters: list[Parameter]
     known_as: list[str]
     """Names from the papers that are this learner with certain parameters."""
+    advice: str = ""
+    """When to take it, as "Take it when ..."; "" if its class does not say."""
+    note: str = ""
+    """The rest of the docstring of its class, as one paragraph."""
+
+
+ADVICE = "Take it when "
+"""How the paragraph of a class's docstring begins that says when to take the learner."""
 
 
 def catalogue() -> list[Entry]:
     """Every learner: name, paper, parameters with ranges, defaults and meanings.
 
-    >>> [entry.name for entry in catalogue()]
-    ['perceptron', 'pa', 'finite-horizon', 'infinite-horizon', 'implicit', 'mt-ogd', 'mt-pnorm', 'mt-eg', 'mt-ftrl',
-     'hedge-mt-ogd', 'hedge-mt-eg', 'mt-perceptron', 'mtbprj', 'mtbprj-2', 'mtrbp', 'mtforg',
-     'osmtl-e', 'osmtl-t', 'foml', 'omtrl-logdet', 'omtrl-vonneumann', 'omtrl-cov',
-     'romco-nucl', 'romco-logd', 'coml', 'cw-col', 'smtl-e', 'smtl-t', 'stl', 'itl', 'shamo', 'mtfl', 'trml',
-     'adaptive', 'auto']
+    >>> entry = catalogue()[0]
+    >>> entry.name, entry.summary
+    ('perceptron', 'One Perceptron per task: update on mistakes only.')
+    >>> entry.advice
+    'Take it when you want the simplest baseline, with nothing to tune.'
     """
-    return [
-        Entry(
-            name, (cls.__doc__ or "").strip().splitlines()[0], cast(Any, cls).paper, parameters_of(cls), known_as(name)
-        )
-        for name, cls in LEARNERS.items()
-    ]
+    return [_entry(name, cls) for name, cls in LEARNERS.items()]
+
+
+def _entry(name: str, cls: Any) -> Entry:
+    """What a class says of itself: the first line of its docstring, the paragraph of advice, and all the others."""
+    summary, *more = inspect.cleandoc(cls.__doc__ or "").splitlines() or [""]
+    paragraphs = [" ".join(text.split()) for text in "\n".join(more).split("\n\n")]
+    advice = next((text for text in paragraphs if text.startswith(ADVICE)), "")
+    note = " ".join(text for text in paragraphs if text and text != advice)
+    return Entry(name, summary, cls.paper, parameters_of(cls), known_as(name), advice, note)
 
 
 def register(kind: Kind) -> Kind:

@@ -14,6 +14,11 @@ The same text serves tables and hashed pairs, and rows are prefetched where the 
 puts the arrays behind one pointer and `hold` keeps them alive (`weft.compiled.bundle`); both have to be called by the
 kernel itself. `score_task` and `move_task` are for loops over tasks, in helpers that allocate nothing: such a helper
 opens the access once, before the loop.
+
+A learner with several numbers per pair, such as a weight and its confidence, has an array over pairs for each. `score`
+is about the weights; `prefetch_numbers` prefetches from another array. After `open_pairs`, a row's pairs are reached in
+any of these arrays by `read_numbers`, `add_numbers` and `add_squares`. These are called by helpers that allocate
+nothing, with what `opened(own)` returns.
 """
 
 from typing import NamedTuple
@@ -25,7 +30,19 @@ from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import compiled, helper, helper_no_alloc, inlined_only
 from weft.storage.batch import Batch
-from weft.storage.pair_rows import add_slots, add_table, dot_hashed, dot_table, prefetch_hashed, prefetch_table
+from weft.storage.pair_rows import (
+    add_slots,
+    add_table,
+    add_table_changes,
+    dot_hashed,
+    dot_table,
+    prefetch_hashed,
+    prefetch_table,
+    read_slots,
+    read_table,
+    square_slots,
+    square_table,
+)
 from weft.storage.pairs import AHEAD, FAR, HASHED, Pairs, dense, find_row, fits, open_row, slot_space
 from weft.storage.state import Plan
 
@@ -95,7 +112,7 @@ def move_task(parts: OwnWeights, task: int, i: int, step: float) -> None:
 def score(own: Bundle[OwnWeights], i: int) -> tuple[float, float]:
     """w . x(i) and |x(i)|^2, with the weights of the example's own task; prefetches a later example."""
     parts = opened(own)
-    _prefetch_ahead(parts, i)
+    _prefetch_ahead(parts, parts.weights, i)
     return score_task(parts, 0 if parts.pooled else parts.batch.task[i], i)
 
 
@@ -110,6 +127,55 @@ def move(own: Bundle[OwnWeights], i: int, step: float) -> None:
         add_slots(weights, batch.values, begin, end, step, slots)
     else:
         add_table(layout, weights, task, batch.indices, batch.values, begin, end, step)
+
+
+@inlined_only
+def prefetch_numbers(own: Bundle[OwnWeights], numbers: Floats, i: int) -> None:
+    """Prefetch what a later example than i will need of another array over pairs."""
+    _prefetch_ahead(opened(own), numbers, i)
+
+
+@inlined_only
+def open_pairs(parts: OwnWeights, i: int) -> None:
+    """Open the pairs of x(i) that are new, with zeros in all arrays, right after `score` of the same i."""
+    (layout, keys, table), _, pooled, batch, slots = parts
+    if layout[HASHED] != 0:
+        begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+        open_row(layout, keys, table, 0 if pooled else batch.task[i], batch.indices, begin, end, slots)
+
+
+@inlined_only
+def read_numbers(parts: OwnWeights, numbers: Floats, i: int, found: Floats) -> None:
+    """found[e] = the number of the pair of the e-th non-zero of x(i), right after `open_pairs` of the same i."""
+    (layout, _, _), _, pooled, batch, slots = parts
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        read_slots(numbers, end - begin, slots, found)
+    else:
+        read_table(layout, numbers, 0 if pooled else batch.task[i], batch.indices, begin, end, found)
+
+
+@inlined_only
+def add_numbers(parts: OwnWeights, numbers: Floats, i: int, changes: Floats, step: float) -> None:
+    """The number of the pair of the e-th non-zero of x(i) grows by step changes[e], right after `open_pairs`."""
+    (layout, _, _), _, pooled, batch, slots = parts
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        add_slots(numbers, changes, 0, end - begin, step, slots)
+    else:
+        task = 0 if pooled else batch.task[i]
+        add_table_changes(layout, numbers, task, batch.indices, begin, end, changes, step)
+
+
+@inlined_only
+def add_squares(parts: OwnWeights, numbers: Floats, i: int) -> None:
+    """The number of the pair of the e-th non-zero of x(i) grows by its square, right after `open_pairs`."""
+    (layout, _, _), _, pooled, batch, slots = parts
+    begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+    if layout[HASHED] != 0:
+        square_slots(numbers, batch.values, begin, end, slots)
+    else:
+        square_table(layout, numbers, 0 if pooled else batch.task[i], batch.indices, batch.values, begin, end)
 
 
 @inlined_only
@@ -134,9 +200,9 @@ def _score_all(own: Bundle[OwnWeights], scores: Floats) -> None:
 
 
 @inlined_only
-def _prefetch_ahead(parts: OwnWeights, i: int) -> None:
+def _prefetch_ahead(parts: OwnWeights, weights: Floats, i: int) -> None:
     """Prefetch what the example `AHEAD` places further on will need, if the weights do not fit the cache."""
-    (layout, keys, table), weights, pooled, batch, _ = parts
+    (layout, keys, table), _, pooled, batch, _ = parts
     task, row, indptr, ahead = batch.task, batch.row, batch.indptr, i + AHEAD
     if len(weights) <= FAR or ahead >= len(task):
         return

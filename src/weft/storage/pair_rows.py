@@ -141,3 +141,75 @@ def add_table(
     else:
         for e in range(np.uint64(begin), np.uint64(end)):
             weights[base + np.uint64(indices[e]) * stride] += step * values[e]
+
+
+# --- several numbers per pair: `found` and `changes` have an entry per non-zero of the row ---------------------------
+
+
+@inlined
+def read_slots(numbers: Floats, count: int, slots: Ints, found: Floats) -> None:
+    """The numbers of a row's pairs, which have all been opened (`pairs.open_row`)."""
+    for e in range(np.uint64(0), np.uint64(count)):
+        found[e] = numbers[np.uint64(slots[e])]
+
+
+@inlined
+def read_table(layout: Ints, numbers: Floats, task: int, indices: Ints, begin: int, end: int, found: Floats) -> None:
+    """The numbers of a row's pairs."""
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    first, count = np.uint64(begin), np.uint64(end - begin)
+    if stride == 1 and end > begin and indices[end - 1] - indices[begin] == end - begin - 1:  # several at a time
+        base += np.uint64(indices[begin])
+        for e in range(np.uint64(0), count):
+            found[e] = numbers[base + e]
+    else:
+        for e in range(np.uint64(0), count):
+            found[e] = numbers[base + np.uint64(indices[first + e]) * stride]
+
+
+@inlined
+def add_table_changes(
+    layout: Ints, numbers: Floats, task: int, indices: Ints, begin: int, end: int, changes: Floats, step: float
+) -> None:
+    """numbers += step changes."""
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    first, count = np.uint64(begin), np.uint64(end - begin)
+    if stride == 1 and end > begin and indices[end - 1] - indices[begin] == end - begin - 1:  # several at a time
+        base += np.uint64(indices[begin])
+        for e in range(np.uint64(0), count):
+            numbers[base + e] += step * changes[e]
+    else:
+        for e in range(np.uint64(0), count):
+            numbers[base + np.uint64(indices[first + e]) * stride] += step * changes[e]
+
+
+@inlined
+def square_slots(numbers: Floats, values: Floats, begin: int, end: int, slots: Ints) -> None:
+    """numbers += x^2, for a row whose pairs have all been opened."""
+    for e in range(np.uint64(0), np.uint64(end - begin)):
+        value = values[np.uint64(begin) + e]
+        numbers[np.uint64(slots[e])] += value * value
+
+
+@inlined
+def square_table(layout: Ints, numbers: Floats, task: int, indices: Ints, values: Floats, begin: int, end: int) -> None:
+    """numbers += x^2."""
+    base, stride = np.uint64(task * layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
+    if stride == 1 and end > begin and indices[end - 1] - indices[begin] == end - begin - 1:  # several at a time
+        base += np.uint64(indices[begin])
+        for e in range(np.uint64(0), np.uint64(end - begin)):
+            value = values[np.uint64(begin) + e]
+            numbers[base + e] += value * value
+    else:
+        for e in range(np.uint64(begin), np.uint64(end)):
+            numbers[base + np.uint64(indices[e]) * stride] += values[e] * values[e]
+
+
+@inlined
+def dot_changes(changes: Floats, values: Floats, begin: int, end: int) -> float:
+    """The sum of changes x over the row, by four sums."""
+    first, whole = np.uint64(begin), np.uint64(begin + (end - begin) // 4 * 4)
+    t0, t1, t2, t3, _, _, _, _ = four_sums(changes, np.uint64(0), values, first, whole)
+    for e in range(whole, np.uint64(end)):
+        t0 += changes[e - first] * values[e]
+    return (t0 + t1) + (t2 + t3)

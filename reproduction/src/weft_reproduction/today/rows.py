@@ -2,14 +2,14 @@
 
 The parameter is a step size, an aggressiveness, a tie between tasks or a regulariser. Its grid is that of the papers,
 or powers of ten around the default where they name none; the defaults are tried as well. What has no such parameter
-runs as it is.
+runs as it is, and so does a learner of the catalogue that has no row in `_settled`.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from weft.learners.catalogue import SPECIAL_CASES
+from weft.learners.catalogue import PLACES, SPECIAL_CASES, build
 
 Parameters = dict[str, Any]
 
@@ -48,7 +48,8 @@ _ETA = (0.01, 0.1, 1.0, 10.0)
 _REG = (0.0001, 0.001, 0.01, 0.1)
 
 
-def _catalogue() -> list[Row]:
+def _settled() -> list[Row]:
+    """Learners whose parameter and grid were settled."""
     rows = [
         Row("auto", "auto", form="raw"),
         Row("adaptive", "adaptive", form="raw"),
@@ -91,6 +92,13 @@ def _catalogue() -> list[Row]:
     ]
 
 
+def _catalogue() -> list[Row]:
+    """Those, and with their defaults all other learners of the catalogue that classify."""
+    rows = _settled()
+    others = [name for name in PLACES if name not in {row.learner for row in rows}]
+    return [*rows, *(Row(name, name) for name in others if build(name, {}).target == "binary")]
+
+
 def _peers() -> list[Row]:
     rate, sgd = (0.1, 0.5, 2.0), (0.01, 0.1, 0.3, 1.0, 3.0)
     return [
@@ -121,4 +129,4 @@ ABSENT = {
     for name in names.split(", ")
     if name not in ROWS
 }
-"""Names from the papers that have no row of their own, and why; every learner of the catalogue has one."""
+"""Names from the papers that have no row of their own, and why; every learner that classifies has one."""

@@ -1,4 +1,4 @@
-"""`adaptive` and `auto`: own, shared and pooled models, stacked, with a do-no-harm layer per task.
+"""Own, shared and pooled models, stacked, with a do-no-harm layer per task: the default, and its core.
 
 | module | section of the rule |
 |---|---|

@@ -144,7 +144,13 @@ class _Default:
 
 @dataclass(frozen=True)
 class Adaptive(_Default):
-    """Own and shared parts, learned by gradient steps and by betting: a strong linear learner without parameters."""
+    """Own and shared parts, learned by gradient steps and by betting: a strong linear learner without parameters.
+
+    Take it when you want own and shared parts without the layers above them.
+
+    Own and shared parts of every weight, learned twice: by AdaGrad steps, and by coin betting, which has no rate. Two
+    learned weights add the two scores. Rows are scaled as they arrive. The options are those of `auto`.
+    """
 
     name: ClassVar[str] = "adaptive"
     traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "gradient", "betting", "stack"))
@@ -153,7 +159,14 @@ class Adaptive(_Default):
 
 @dataclass(frozen=True)
 class Auto(_Default):
-    """The default: `adaptive`, own and pooled models stacked, and for every task a layer that does no harm."""
+    """The default: `adaptive`, own and pooled models stacked, and for every task a layer that does no harm.
+
+    Take it when in doubt: always start here.
+
+    The default of `weft.Model()`. `adaptive`, an own model of the task and a model pooled over all tasks, added up by
+    four learned weights; on top, every task mixes {stack, own, pooled} so that its loss exceeds that of the best of
+    them by at most a few nats. How it works, its guarantee, its figures: `docs/default.md`.
+    """
 
     name: ClassVar[str] = "auto"
     traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "stack", "own", "pooled"))

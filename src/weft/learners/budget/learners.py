@@ -52,14 +52,26 @@ from weft.storage.state import SUPPORT, UPDATED_TASK
 
 @dataclass(frozen=True)
 class MtPerceptron(KernelLearner):
-    """Multitask kernel Perceptron: every mistake is kept."""
+    """Multitask kernel Perceptron: every mistake is kept.
+
+    Take it when a linear model is not enough and memory is not limited.
+
+    Classifies, like all of this family. On a mistake, y f(x) <= 0, the row is kept with b = y: `f_i(x) = sum_s b_s
+    (A^-1)_{i,i_s} K'(x_s, x)`. Memory grows with every mistake.
+    """
 
     name: ClassVar[str] = "mt-perceptron"
 
 
 @dataclass(frozen=True)
 class Mtbprj(Projectron):
-    """Multitask budget Projectron: rows and their task marks are projected on those that are kept."""
+    """Multitask budget Projectron: rows and their task marks are projected on those that are kept.
+
+    Take it when memory is limited and there are many tasks.
+
+    On a mistake a row within `eta` of the span of the support rows is replaced by its projection; else it is kept. If
+    there are B rows already, the one is evicted whose removal, projected on the others, changes the function least.
+    """
 
     name: ClassVar[str] = "mtbprj"
     kernels: ClassVar[Kernels] = mtbprj.KERNELS
@@ -67,7 +79,12 @@ class Mtbprj(Projectron):
 
 @dataclass(frozen=True)
 class Mtbprj2(Projectron):
-    """Multitask budget Projectron that ignores task marks when it projects, and has weights for every task."""
+    """Multitask budget Projectron that ignores task marks when it projects, and has weights for every task.
+
+    Take it when memory is limited: start here for kernel learners.
+
+    The same with distances between rows regardless of their tasks, and coefficients for every task and row.
+    """
 
     name: ClassVar[str] = "mtbprj-2"
     kernels: ClassVar[Kernels] = mtbprj2.KERNELS
@@ -103,7 +120,13 @@ class Mtbprj2(Projectron):
 
 @dataclass(frozen=True)
 class Mtrbp(Budgeted):
-    """Multitask randomised budget Perceptron: a random row makes room."""
+    """Multitask randomised budget Perceptron: a random row makes room.
+
+    Take it when steps must be cheap and you need a bound.
+
+    On a mistake the row is kept with b = y; if there are B rows already it replaces a random one. The expected number
+    of mistakes has a bound.
+    """
 
     name: ClassVar[str] = "mtrbp"
     rule: ClassVar[int] = RANDOM
@@ -119,7 +142,13 @@ class Mtrbp(Budgeted):
 
 @dataclass(frozen=True)
 class Mtforg(Budgeted):
-    """Multitask self-tuned Forgetron: weights fade, and the oldest row makes room."""
+    """Multitask self-tuned Forgetron: weights fade, and the oldest row makes room.
+
+    Take it when steps must be cheap and you need a bound, where old rows lose their value.
+
+    On a mistake the row is kept with b = y; if there are B rows already, all coefficients shrink by the largest factor
+    that the mistake bound allows, and the oldest row is evicted.
+    """
 
     name: ClassVar[str] = "mtforg"
     rule: ClassVar[int] = FORGETRON

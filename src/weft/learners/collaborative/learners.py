@@ -80,7 +80,13 @@ class _Collaborative:
 
 @dataclass(frozen=True)
 class Coml(_Collaborative):
-    """Personal Passive-Aggressive models that are drawn to a global one."""
+    """Personal Passive-Aggressive models that are drawn to a global one.
+
+    Take it when each task differs a little from one common model.
+
+    `u_k = m + min(C/(e1 + e2), l/|x|^2) y x`, m = (e1 u_k + e2 w)/(e1 + e2), where the margin is below 1; then w by
+    PA-I. A step costs O(features).
+    """
 
     name: ClassVar[str] = "coml"
     paper: ClassVar[str] = "Li et al. 2014"
@@ -104,7 +110,13 @@ class Coml(_Collaborative):
 
 @dataclass(frozen=True)
 class CwCol(_Collaborative):
-    """Personal confidence-weighted models that are drawn to a global one."""
+    """Personal confidence-weighted models that are drawn to a global one.
+
+    Take it when each task differs a little from one common model, and features differ in how often they occur.
+
+    The same with Gaussians with a variance per feature: own and global model are mixed by their precisions, then both
+    take a step of AROW.
+    """
 
     name: ClassVar[str] = "cw-col"
     paper: ClassVar[str] = "Yang, Zhao and Gao 2017"

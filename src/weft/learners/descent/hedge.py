@@ -120,7 +120,13 @@ class _Hedge:
 
 @dataclass(frozen=True)
 class HedgeMtOgd(_Hedge):
-    """Hedge over mt-ogd with several task variances."""
+    """Hedge over mt-ogd with several task variances.
+
+    Take it when you do not know how similar the tasks are.
+
+    Every expert is an `mt-ogd` with every task in the ball of radius D, b = N (0 at variance 1), and adaptive steps, or
+    with `T` and `L` the rates of theory; the experts' weights decrease as `exp(-eta_h losses)`.
+    """
 
     name: ClassVar[str] = "hedge-mt-ogd"
 
@@ -197,7 +203,13 @@ class HedgeMtOgd(_Hedge):
 
 @dataclass(frozen=True)
 class HedgeMtEg(_Hedge):
-    """Hedge over mt-eg with several task variances."""
+    """Hedge over mt-eg with several task variances.
+
+    Take it when you do not know how similar the tasks are, for weights that sum to one.
+
+    Every expert is an `mt-eg` with b = (1 - variance)/variance. At least two features are needed: declare them with
+    `features=`.
+    """
 
     name: ClassVar[str] = "hedge-mt-eg"
 

@@ -34,7 +34,13 @@ from weft.learners.parameters import Real, parameter
 
 @dataclass(frozen=True)
 class MtEg(Descent):
-    """Multitask exponentiated gradient: models are weights that sum to one."""
+    """Multitask exponentiated gradient: models are weights that sum to one.
+
+    Take it when models mix experts or forecasts.
+
+    `theta_k -= eta_t A^{-1/2}_ki g`; models are mixed from the softmax of the theta_k. Defaults: sigma = 0.3, so that b
+    = 10.1, and in round t the rate for T = t. At least two features are needed: declare them with `features=`.
+    """
 
     name: ClassVar[str] = "mt-eg"
 

@@ -31,7 +31,13 @@ from weft.maths.losses import CODES
 
 @dataclass(frozen=True)
 class MtFtrl(Descent):
-    """Follow the regularised leader: all gradients so far, scaled by the rate of now."""
+    """Follow the regularised leader: all gradients so far, scaled by the rate of now.
+
+    Take it when rates must decrease over time.
+
+    `x = -eta_t A^-1 sum of g`, or mixed softmaxes of the sums. Defaults: Euclidean, rates of 1/sqrt(t), b the number of
+    tasks. With a constant rate it is `mt-ogd` without projection, or with the entropy `mt-eg`.
+    """
 
     name: ClassVar[str] = "mt-ftrl"
 

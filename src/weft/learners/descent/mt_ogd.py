@@ -52,7 +52,13 @@ RESYNC = 100_000
 
 @dataclass(frozen=True)
 class MtOgd(Descent):
-    """Multitask online gradient descent: own and shared parts, tied by a clique or a graph of tasks."""
+    """Multitask online gradient descent: own and shared parts, tied by a clique or a graph of tasks.
+
+    Take it when tasks are similar and some have few events: start here.
+
+    `x_k -= eta_t A^-1_ki g` for every task k at an event of task i, then a projection. Defaults: adaptive steps with D
+    = 1 and sigma = 0.3, b the number of tasks, no projection.
+    """
 
     name: ClassVar[str] = "mt-ogd"
 

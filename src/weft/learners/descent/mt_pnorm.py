@@ -36,7 +36,13 @@ from weft.learners.parameters import Choice, Real, parameter
 
 @dataclass(frozen=True)
 class MtPnorm(Descent):
-    """Mirror descent with a p-norm: like mt-ogd, for models in which few features matter."""
+    """Mirror descent with a p-norm: like mt-ogd, for models in which few features matter.
+
+    Take it when few of many features matter.
+
+    `theta_k -= eta_t A^{-1/2}_ki g`; models are mixed from the images of the theta_k under the p-norm's link. Defaults:
+    p = 1.5, adaptive steps with D = 1 and sigma = 0.3, b the number of tasks.
+    """
 
     name: ClassVar[str] = "mt-pnorm"
 

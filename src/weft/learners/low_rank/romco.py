@@ -160,7 +160,14 @@ class _Romco:
 
 @dataclass(frozen=True)
 class RomcoNucl(_Romco):
-    """Low rank by the nuclear norm, and personal parts."""
+    """Low rank by the nuclear norm, and personal parts.
+
+    Take it when tasks combine few unknown directions and you need a bound.
+
+    Classifies, like all of this family. Models are u_i + v_i; with g the gradient of a round's hinge losses, the
+    singular values of U - eta1 g shrink by eta1 lam1 and the columns of V - eta2 g by eta2 lam2, in every round with a
+    loss. On streams with one task per round, divide both lambdas by the number of tasks.
+    """
 
     name: ClassVar[str] = "romco-nucl"
     logd: ClassVar[bool] = False
@@ -168,7 +175,13 @@ class RomcoNucl(_Romco):
 
 @dataclass(frozen=True)
 class RomcoLogd(_Romco):
-    """Low rank by the log-determinant, and personal parts."""
+    """Low rank by the log-determinant, and personal parts.
+
+    Take it when tasks combine few unknown directions: start here for low rank online.
+
+    The same, with singular values at the minimum of (s - h)^2 / 2 + rho log(1 + s^2), rho = eta1 lam1: large ones
+    hardly change, small ones are divided by 1 + 2 rho, and none becomes 0.
+    """
 
     name: ClassVar[str] = "romco-logd"
     logd: ClassVar[bool] = True

@@ -63,7 +63,13 @@ class _LowRank(Refitting):
 
 @dataclass(frozen=True)
 class Mtfl(_LowRank):
-    """Multitask feature learning: squared loss, and a common space of features that is small for all tasks."""
+    """Multitask feature learning: squared loss, and a common space of features that is small for all tasks.
+
+    Take it when many tasks depend on few combinations of features.
+
+    `argmin sum over all rows of (w_i x - y)^2 + gamma |[W, sqrt(eps) I]|_*^2`, with |.|_* the sum of the singular
+    values and labels -1 and +1 as numbers.
+    """
 
     name: ClassVar[str] = "mtfl"
     paper: ClassVar[str] = "Argyriou, Evgeniou and Pontil 2008"
@@ -83,7 +89,12 @@ class Mtfl(_LowRank):
 
 @dataclass(frozen=True)
 class Trml(_LowRank):
-    """Trace-norm regularised learning: models of all tasks as a matrix of low rank."""
+    """Trace-norm regularised learning: models of all tasks as a matrix of low rank.
+
+    Take it when many tasks depend on few combinations of features: start here for low rank with refits.
+
+    `argmin sum over tasks of the mean loss + lam |W|_*`.
+    """
 
     name: ClassVar[str] = "trml"
     paper: ClassVar[str] = "Ji and Ye 2009"

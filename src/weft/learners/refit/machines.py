@@ -41,7 +41,12 @@ class Machine(Refitting):
 
 @dataclass(frozen=True)
 class Stl(Machine):
-    """One support vector machine for the rows of all tasks."""
+    """One support vector machine for the rows of all tasks.
+
+    Take it when you want to know what one model for all tasks achieves.
+
+    `argmin mean hinge loss of all rows + reg/2 |w|^2`, for all tasks.
+    """
 
     name: ClassVar[str] = "stl"
     more: ClassVar[tuple[str, ...]] = ("ratio",)
@@ -64,7 +69,12 @@ class Stl(Machine):
 
 @dataclass(frozen=True)
 class Itl(Machine):
-    """One support vector machine per task."""
+    """One support vector machine per task.
+
+    Take it when you want to know what separate models achieve.
+
+    `argmin mean hinge loss of the task's rows + reg/2 |w|^2`, for every task.
+    """
 
     name: ClassVar[str] = "itl"
     more: ClassVar[tuple[str, ...]] = ("ratio",)

@@ -40,7 +40,13 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True)
 class Shamo(Machine):
-    """Shared hypotheses: m models, and every task takes the one that fits its rows best."""
+    """Shared hypotheses: m models, and every task takes the one that fits its rows best.
+
+    Take it when tasks form a few groups.
+
+    Alternates: every hypothesis is fitted to the rows of the tasks that chose it, and every task chooses the one with
+    the least mean hinge loss; the best of five random starts. `fit` refuses more hypotheses than tasks.
+    """
 
     name: ClassVar[str] = "shamo"
     paper: ClassVar[str] = "Crammer and Mansour 2012; Murugesan, Liu, Carbonell and Yang 2016"

@@ -122,7 +122,14 @@ class _Smtl(Machine):
 
 @dataclass(frozen=True)
 class SmtlE(_Smtl):
-    """Smoothed multitask learning: tasks listen to those whose rows their model fits, by softmax weights."""
+    """Smoothed multitask learning: tasks listen to those whose rows their model fits, by softmax weights.
+
+    Take it when the rows fit in memory and you want to see which tasks are similar.
+
+    Classifies and keeps all rows, like all of this family. Alternates `w_k = argmin sum_j eta_kj L_j(w) + reg/2 |w|^2`
+    with eta = alpha I + (1 - alpha) P and L_j the mean hinge loss of task j, and `P_kj ~ exp(-(1 - alpha)
+    L_j(w_k)/lam)`.
+    """
 
     name: ClassVar[str] = "smtl-e"
 
@@ -144,7 +151,12 @@ class SmtlE(_Smtl):
 
 @dataclass(frozen=True)
 class SmtlT(_Smtl):
-    """Smoothed multitask learning: tasks listen to those on whose rows their model loses less than a threshold."""
+    """Smoothed multitask learning: tasks listen to those on whose rows their model loses less than a threshold.
+
+    Take it when some tasks should be left out completely.
+
+    The same with `P_kj ~ max(0, lam - L_j(w_k))`; if that is 0 for all j, uniform over the least L_j.
+    """
 
     name: ClassVar[str] = "smtl-t"
 

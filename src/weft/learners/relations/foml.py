@@ -45,7 +45,13 @@ from weft.storage.state import Plan
 
 @dataclass(frozen=True)
 class Foml:
-    """Multitask Perceptrons with fixed relations: a mistake of one task moves all that it is tied to."""
+    """Multitask Perceptrons with fixed relations: a mistake of one task moves all that it is tied to.
+
+    Take it when you know the relations and want the simplest rule that uses them.
+
+    `w_j += C y A^-1_ji x` for every task j on a mistake of task i. Defaults: the complete graph, which is
+    `mt-perceptron` with the linear kernel, at O(non-zeros) per event.
+    """
 
     name: ClassVar[str] = "foml"
     paper: ClassVar[str] = "Cavallanti et al. 2010"

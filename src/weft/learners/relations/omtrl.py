@@ -116,7 +116,12 @@ class _Omtrl:
 
 @dataclass(frozen=True)
 class OmtrlLogdet(_Omtrl):
-    """Perceptrons with learned task relationships: steps of the LogDet divergence."""
+    """Perceptrons with learned task relationships: steps of the LogDet divergence.
+
+    Take it when you want relations, including negative ones.
+
+    `W += C y A^-1[:, i] x'`, then `A^-1 += rate W W'`, scaled to trace N.
+    """
 
     name: ClassVar[str] = "omtrl-logdet"
     kind: ClassVar[int] = LOGDET
@@ -124,7 +129,12 @@ class OmtrlLogdet(_Omtrl):
 
 @dataclass(frozen=True)
 class OmtrlVonneumann(_Omtrl):
-    """Perceptrons with learned task relationships: steps of the von Neumann divergence."""
+    """Perceptrons with learned task relationships: steps of the von Neumann divergence.
+
+    Take it when you compare with the papers.
+
+    The same step, then `log A^-1 += rate W W'`.
+    """
 
     name: ClassVar[str] = "omtrl-vonneumann"
     kind: ClassVar[int] = VONNEUMANN
@@ -132,7 +142,12 @@ class OmtrlVonneumann(_Omtrl):
 
 @dataclass(frozen=True)
 class OmtrlCov(_Omtrl):
-    """Perceptrons with learned task relationships: the covariance of the tasks' weights."""
+    """Perceptrons with learned task relationships: the covariance of the tasks' weights.
+
+    Take it when you want relations, including negative ones, with nothing to tune.
+
+    The same step, then `A^-1 = cov(W) + 1e-3 I`, over the features that have occurred.
+    """
 
     name: ClassVar[str] = "omtrl-cov"
     kind: ClassVar[int] = COVARIANCE

@@ -212,7 +212,12 @@ _HORIZON = parameter(
 
 @dataclass(frozen=True)
 class FiniteHorizon(_SharedLoss):
-    """Finite-horizon multitask Perceptron: a step of fixed dual norm C along the norm's maximiser."""
+    """Finite-horizon multitask Perceptron: a step of fixed dual norm C along the norm's maximiser.
+
+    Take it when the number of rounds is known and you need its bound.
+
+    `tau = argmax { tau.l : ||tau||* <= C }`. Without `C`: 1/(sqrt(T) R^2) if both `T` and `R` are given, else 1.
+    """
 
     name: ClassVar[str] = "finite-horizon"
     rule: ClassVar[int] = FINITE_HORIZON
@@ -227,7 +232,13 @@ class FiniteHorizon(_SharedLoss):
 
 @dataclass(frozen=True)
 class InfiniteHorizon(_SharedLoss):
-    """Infinite-horizon multitask Perceptron: the same direction, never a step so long that it overshoots."""
+    """Infinite-horizon multitask Perceptron: the same direction, never a step so long that it overshoots.
+
+    Take it when the stream has no end and steps must be cheap.
+
+    The same direction, `||tau||* = min(C, ||l|| / (R^2 rho^2))`. Without `C`: 1/(R^2 rho^2) at the first round with a
+    non-zero row, with the length of that round's longest row if `R` is not given either; then kept.
+    """
 
     name: ClassVar[str] = "infinite-horizon"
     rule: ClassVar[int] = INFINITE_HORIZON
@@ -235,7 +246,13 @@ class InfiniteHorizon(_SharedLoss):
 
 @dataclass(frozen=True)
 class Implicit(_SharedLoss):
-    """Implicit update: the step that trades the round's shared loss against the change of all weights exactly."""
+    """Implicit update: the step that trades the round's shared loss against the change of all weights exactly.
+
+    Take it when events arrive together and a norm of their losses matters: start here.
+
+    `tau = argmax { sum_j 2 tau_j l_j - tau_j^2 n_j^2 : tau >= 0, ||tau||* <= C }`. Without `C`: 1/(sqrt(T) R^2) if both
+    `T` and `R` are given, else as `infinite-horizon`.
+    """
 
     name: ClassVar[str] = "implicit"
     rule: ClassVar[int] = IMPLICIT

@@ -42,7 +42,13 @@ VARIANTS = ("pa", "pa-i", "pa-ii")
 
 @dataclass(frozen=True)
 class PassiveAggressive:
-    """One Passive-Aggressive learner per task (PA-ITL, PA-Unique); pooled: PA-ONE, PA-Global."""
+    """One Passive-Aggressive learner per task (PA-ITL, PA-Unique); pooled: PA-ONE, PA-Global.
+
+    Take it when you want a good learner per task, or (pooled) all tasks are the same.
+
+    Classifies, or predicts numbers with `loss="epsilon-insensitive"`. The step is tau = l/n^2 (`pa`), min(C, l/n^2)
+    (`pa-i`) or l/(n^2 + 1/(2C)) (`pa-ii`), with l the loss and n the length of the row; `pa` does not use C.
+    """
 
     name: ClassVar[str] = "pa"
     paper: ClassVar[str] = "Crammer et al. 2006"

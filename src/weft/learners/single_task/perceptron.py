@@ -34,7 +34,12 @@ from weft.storage.state import Plan
 
 @dataclass(frozen=True)
 class Perceptron:
-    """One Perceptron per task: update on mistakes only."""
+    """One Perceptron per task: update on mistakes only.
+
+    Take it when you want the simplest baseline, with nothing to tune.
+
+    Classifies. The tallied loss is the hinge loss, so that figures are comparable with those of other learners.
+    """
 
     name: ClassVar[str] = "perceptron"
     paper: ClassVar[str] = "Rosenblatt 1958"

@@ -169,7 +169,14 @@ class _Osmtl:
 
 @dataclass(frozen=True)
 class OsmtlE(_Osmtl):
-    """Adaptive smoothed learners: a task attends to others by exponential weights on how its model does for them."""
+    """Adaptive smoothed learners: a task attends to others by exponential weights on how its model does for them.
+
+    Take it when tasks meet in rounds, some agree, and it is unknown which.
+
+    `w_k += C sum_j eta_kj y_j x_j` over the present tasks j on whose examples k's model fails, eta = alpha I + (1 -
+    alpha) P; then `p_kj` decreases as `exp(-kappa l_kj)`. Defaults: alpha and C of Corollary 2 in epochs of 2^m rounds,
+    kappa = 1. P changes only in rounds of several tasks.
+    """
 
     name: ClassVar[str] = "osmtl-e"
     variant: ClassVar[int] = EXPONENTIAL
@@ -177,7 +184,13 @@ class OsmtlE(_Osmtl):
 
 @dataclass(frozen=True)
 class OsmtlT(_Osmtl):
-    """Adaptive smoothed learners: a task attends to others by how far their losses stay below a threshold."""
+    """Adaptive smoothed learners: a task attends to others by how far their losses stay below a threshold.
+
+    Take it when tasks meet in rounds, some agree, and it is unknown which, where agreement changes over time.
+
+    The same step; then `p_kj` is `(lam - l_kj)_+`, without memory. Warns if attention could not change for a whole
+    epoch.
+    """
 
     name: ClassVar[str] = "osmtl-t"
     variant: ClassVar[int] = THRESHOLD
