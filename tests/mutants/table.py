@@ -32,10 +32,11 @@ PASSED_OVER = ("*/__init__.py", "*/prefetch.py", "*/compiled/*")
 def contracts(settings: str) -> tuple[str, ...]:
     """The quickest contracts of some learners."""
     which = {
-        "chunking": "(one_event or mixed or random_cuts or hashed_pairs) and not shared and not sparse",
+        "chunking": "(one_event or mixed or random_cuts or hashed_pairs) and not sparse",
         "tasks": "(new_task or without_loss or scored_before or tally) and not shared and not sparse",
         "purity": "predict_one or unknown_task or copy or trace",
         "saving": "mid_stream and rounds or arrays_that_do_not_fit or slots_out",
+        "bad_input": "a_value_in_a_dict",
     }
     return tuple(f"tests/contracts/test_{file}.py --settings {settings} -k '{k}'" for file, k in which.items())
 
@@ -64,7 +65,12 @@ _BUDGET = f"{_LEARNERS}budget.py -k 'name_alone or several or not_declared or ma
 _COLUMNS = f"{_LEARNERS}column_blocks.py -k '(mtrbp or mtbprj-2) and 37 or mtforg and 16 or one_by_one'"
 
 FAMILIES = (
-    learners("single_task", f"{_LEARNERS}own.py", f"{_LAWS}shared_loss_laws.py -k 'single_task or pa_i or aggressive'"),
+    learners(
+        "single_task",
+        f"{_LEARNERS}own.py",
+        f"{_LEARNERS}arow.py",
+        f"{_LAWS}shared_loss_laws.py -k 'single_task or pa_i or aggressive'",
+    ),
     learners(
         "shared_loss",
         f"{_LEARNERS}shared_loss.py",

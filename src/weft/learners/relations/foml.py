@@ -134,8 +134,7 @@ class Foml:
 
     @property
     def kernels(self) -> Kernels:
-        module = relation_rounds if self._by_table else foml_parts
-        return Kernels(module.predict, module.learn, module.predict_one, module.learn_one)
+        return relation_rounds.KERNELS if self._by_table else foml_parts.KERNELS
 
     def init(self, tasks: Sequence[Name] = ()) -> Any:
         if self.matrix is None:

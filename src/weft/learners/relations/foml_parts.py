@@ -12,6 +12,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined, inlined_only
 from weft.graphs.interaction import CliqueBlocks
+from weft.learner import Kernels
 from weft.maths.losses import HINGE, loss_value
 from weft.storage.batch import Batch, set_single, status
 from weft.storage.pairs import HASHED, Pairs, dense, fits, slot_space
@@ -159,3 +160,6 @@ def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
     return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+
+
+KERNELS = Kernels(predict, learn, predict_one, learn_one)

@@ -38,14 +38,11 @@ from weft.learners.parameters import Bytes, Choice, Real, Whole, check, paramete
 from weft.learners.relations.relation_steps import COVARIANCE, LOGDET, VONNEUMANN
 from weft.learners.relations.rounds import (
     CONDITIONS,
+    KERNELS,
     Hyper,
     Related,
     blank,
-    learn,
-    learn_one,
     plan,
-    predict,
-    predict_one,
 )
 from weft.learners.task_matrix import LIMIT, refuse_matrix
 from weft.maths.losses import HINGE
@@ -91,7 +88,7 @@ class _Omtrl:
 
     @property
     def kernels(self) -> Kernels:
-        return Kernels(predict, learn, predict_one, learn_one)
+        return KERNELS
 
     def init(self, tasks: Sequence[Name] = ()) -> Related:
         return blank(len(tasks), self.kind)

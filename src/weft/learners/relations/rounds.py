@@ -11,6 +11,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined_only
+from weft.learner import Kernels
 from weft.learners.relations.relation_steps import COVARIANCE, FIXED, VONNEUMANN, move_gram, relation_step
 from weft.maths.losses import HINGE, loss_value
 from weft.storage.batch import Batch, record, set_single, status
@@ -187,3 +188,6 @@ def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
     hyper, state, batch, scores, trace = handle.parts
     bad = set_single(batch, task, label, count)
     return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+
+
+KERNELS = Kernels(predict, learn, predict_one, learn_one)
