@@ -62,7 +62,7 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Integer:
     """An integer with a least value; `infinite` also allows infinity, `optional` None."""
 
     at_least: int
@@ -106,7 +106,7 @@ class Bytes:
                 raise ValueError
             base = 1024 if found[3] else 1000
             value = int(float(found[1]) * base ** ("kmg".index(found[2].lower()) + 1 if found[2] else 0))
-        return cast(int, Whole(at_least=1).convert(value))
+        return cast(int, Integer(at_least=1).convert(value))
 
 
 @dataclass(frozen=True)

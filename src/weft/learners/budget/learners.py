@@ -44,7 +44,7 @@ from weft.learners.budget.active_set import LARGEST, PLACES, ROW, ActiveSet, Bud
 from weft.learners.budget.parameters import Budgeted, KernelLearner, Projectron
 from weft.learners.budget.perceptron import FORGETRON, RANDOM
 from weft.learners.budget.ties import GRAPH, NO_TASKS, NONE, matrix_of
-from weft.learners.parameters import Real, Whole, parameter
+from weft.learners.parameters import Integer, Real, parameter
 from weft.maths.generator import LENGTH, seeded
 from weft.names import Name
 from weft.storage.state import SUPPORT, UPDATED_TASK
@@ -131,7 +131,7 @@ class Mtrbp(Budgeted):
     name: ClassVar[str] = "mtrbp"
     rule: ClassVar[int] = RANDOM
 
-    seed: int = parameter(0, "of the generator that draws the row to leave", Whole(at_least=0))
+    seed: int = parameter(0, "of the generator that draws the row to leave", Integer(at_least=0))
 
     def more_axes(self) -> dict[str, tuple[str | int, ...]]:
         return {"generator": (LENGTH,)}

@@ -35,7 +35,7 @@ from weft.learners.budget.active_set import (
 from weft.learners.budget.perceptron import KERNELS, PERCEPTRON
 from weft.learners.budget.ties import KINDS, matrix_of
 from weft.learners.budget.usage import usage_of
-from weft.learners.parameters import Bytes, Flag, Parsed, Real, Whole, check, parameter
+from weft.learners.parameters import Bytes, Flag, Integer, Parsed, Real, check, parameter
 from weft.maths import kernels
 from weft.maths.generator import seeded, valid
 from weft.maths.kernels import Kernel
@@ -255,7 +255,7 @@ class Budgeted(KernelLearner):
     B: float = parameter(
         None,
         f"how many rows are kept at most; None: {_DEFAULT_B}, or any number of them within the bytes of budget",
-        Whole(at_least=1, infinite=True, optional=True),
+        Integer(at_least=1, infinite=True, optional=True),
     )
     budget: int | None = parameter(
         None,

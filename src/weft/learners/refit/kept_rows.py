@@ -22,7 +22,7 @@ from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import one_thread
 from weft.compiled.jit import compiled, inlined_only
 from weft.learner import Hooks, Kernels, Shares, Target, Traits, interpreted
-from weft.learners.parameters import Whole, check, parameter
+from weft.learners.parameters import Integer, check, parameter
 from weft.maths.losses import HINGE, loss_value
 from weft.storage.batch import Batch
 from weft.storage.sparse_rows import product_in_order, product_with_row, row_of
@@ -127,7 +127,7 @@ class Refitting:
     more: ClassVar[tuple[str, ...]] = ()
     """The further arrays of the state."""
 
-    every: int = parameter(100, "all models are fitted anew whenever so many labelled events have come", Whole(1))
+    every: int = parameter(100, "all models are fitted anew whenever so many labelled events have come", Integer(1))
 
     def __post_init__(self) -> None:
         check(self)

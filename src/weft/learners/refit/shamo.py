@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.learners.parameters import Whole, parameter
+from weft.learners.parameters import Integer, parameter
 from weft.learners.refit.kept_rows import Data, Refitted, data_of, store
 from weft.learners.refit.machines import Machine
 from weft.learners.refit.svm import hinge
@@ -53,9 +53,9 @@ class Shamo(Machine):
     more: ClassVar[tuple[str, ...]] = ("ratio", "cluster")
 
     m: int = parameter(
-        2, "the number of hypotheses; as long as fewer tasks have rows, there is one for each of them", Whole(1)
+        2, "the number of hypotheses; as long as fewer tasks have rows, there is one for each of them", Integer(1)
     )
-    seed: int = parameter(0, "of the generator that draws the first assignments, the same at every fit", Whole(0))
+    seed: int = parameter(0, "of the generator that draws the first assignments, the same at every fit", Integer(0))
 
     def refuse_fit(self, state: Refitted, batch: Batch) -> None:
         super().refuse_fit(state, batch)

@@ -34,7 +34,7 @@ import numpy as np
 from weft.compiled.arrays import Array, Ints
 from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import shares, weight_matrix
-from weft.learners.parameters import Bytes, Choice, Real, Whole, check, parameter
+from weft.learners.parameters import Bytes, Choice, Integer, Real, check, parameter
 from weft.learners.relations.relation_steps import COVARIANCE, LOGDET, VONNEUMANN
 from weft.learners.relations.rounds import (
     CONDITIONS,
@@ -61,7 +61,7 @@ class _Omtrl:
     kind: ClassVar[int]
 
     rate: float = parameter(0.1, "how fast the relations follow the weights", Real(above=0))
-    warmup: int = parameter(200, "events during which all tasks are independent", Whole(at_least=0))
+    warmup: int = parameter(200, "events during which all tasks are independent", Integer(at_least=0))
     condition: str = parameter("mistake", "when a task learns: on mistakes, or on margins below 1", Choice(CONDITIONS))
     C: float = parameter(1.0, "size of a step", Real(above=0))
     matrix_limit: int = parameter(LIMIT, "most bytes that the tables of all pairs of tasks may take", Bytes())

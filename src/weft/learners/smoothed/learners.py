@@ -39,7 +39,7 @@ import numpy as np
 from weft.compiled.arrays import Array, Ints
 from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import shares, weight_matrix
-from weft.learners.parameters import Bytes, Choice, Flag, Real, Whole, check, number, parameter
+from weft.learners.parameters import Bytes, Choice, Flag, Integer, Real, check, number, parameter
 from weft.learners.smoothed.attention import NEAR, OWN, share_of_rest, widen, widen_near
 from weft.learners.smoothed.rounds import alpha_and_C, learn, learn_one, predict, predict_one
 from weft.learners.smoothed.state import CONDITIONS, EXPONENTIAL, FLAT, THRESHOLD, Hyper, Smoothed, blank, plan
@@ -85,7 +85,7 @@ class _Osmtl:
     neighbours: int | None = parameter(
         None,
         "keep only so many nearest tasks per task, and the mean of the rest: an approximation for many tasks",
-        Whole(at_least=1, optional=True),
+        Integer(at_least=1, optional=True),
     )
     matrix_limit: int = parameter(LIMIT, "most bytes that the attention of all pairs of tasks may take", Bytes())
 
