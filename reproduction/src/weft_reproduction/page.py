@@ -40,8 +40,8 @@ def render(sections: Sequence[Section]) -> str:
 
 
 def _text(text: str) -> str:
-    """Text for XML: control letters have no place in it."""
-    return escape("".join(letter if letter >= " " or letter in "\t\n" else "\ufffd" for letter in text))
+    """Text for XML, in which control characters are not allowed."""
+    return escape("".join(character if character >= " " or character in "\t\n" else "\ufffd" for character in text))
 
 
 def _head(sections: Sequence[Section]) -> str:

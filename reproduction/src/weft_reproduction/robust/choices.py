@@ -11,6 +11,11 @@ from weft_reproduction.robust.rows import BATCH, CONDITIONS, ROMCO, ZERO
 
 
 def choices(runs: Runs, results: Results) -> list[Choice]:
+    """All that is left open: about the rows first, then about the learners."""
+    return [*_about_rows(results), *_about_learners(runs, results)]
+
+
+def _about_rows(results: Results) -> list[Choice]:
     return [
         Choice(
             "Which 1,458 features mails have. The four users' words are numbered each in their own way, so that a "
@@ -44,6 +49,11 @@ def choices(runs: Runs, results: Results) -> list[Choice]:
             "+1: spam, a binder, a film that is liked.",
             _zeros(results),
         ),
+    ]
+
+
+def _about_learners(runs: Runs, results: Results) -> list[Choice]:
+    return [
         Choice(
             "Whether OSMTL-e, OMTLVON and OMTLLOG learn on mistakes or on margins below 1.",
             "Both are rows. Claims and curves take the better one on the shuffle that decided.",
