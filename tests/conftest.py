@@ -1,11 +1,28 @@
 """The order of all tests, and the choice that `make quick` makes among them."""
 
-LEFT_OUT = ("/tests/docs/", "/tests/laws/", "/tests/mutants/", "/reproduction/", "/test_plain.py")
-"""What `--quick` leaves out: documents and experiments, properties over many random streams, a second interpreter."""
+LEFT_OUT = frozenset(
+    (
+        "docs",
+        "guarantees",
+        "laws",
+        "mutants",
+        "oracles",
+        "reproduction",
+        "test_bad_input.py",
+        "test_compilation.py",
+        "test_plain.py",
+    )
+)
+"""What `--quick` leaves out: documents and experiments, theorems and properties over many random streams, tests of the
+oracles themselves, second interpreters."""
 
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="Learners by their name alone; what takes long is left out.")
+
+
+def pytest_ignore_collect(collection_path, config):
+    return (config.getoption("--quick") and not LEFT_OUT.isdisjoint(collection_path.parts)) or None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -26,9 +43,6 @@ def _turn(item):
 
 
 def _is_quick(item):
-    """Everything but what takes long; of the contracts every learner by its name alone."""
-    path = item.path.as_posix()
-    if any(part in path for part in LEFT_OUT):
-        return False
+    """Of the contracts every learner by its name alone."""
     setting = item.callspec.params.get("setting") if hasattr(item, "callspec") else None
-    return "/tests/contracts/" not in path or setting is None or not setting.parameters
+    return "/tests/contracts/" not in item.path.as_posix() or setting is None or not setting.parameters
