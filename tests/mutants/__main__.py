@@ -36,6 +36,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--examples", type=int, default=8, metavar="N", help="examples of a property")
     parser.add_argument("--deselect", action="append", default=[], metavar="TEST", help="a test that fails at present")
     parser.add_argument("--results", type=Path, default=ROOT / "mutants-results" / "results.jsonl", metavar="FILE")
+    parser.add_argument("--thorough", action="store_true", help="survivors are tried with all tests of their family")
     parser.add_argument("--list", action="store_true", help="only list the mutants of the sample")
     parser.add_argument("--report", action="store_true", help="only the summary of what was run before")
     return parser.parse_args(arguments)
@@ -52,9 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{family}: {mutant.file}:{mutant.line} ({mutant.operator})")
             print(f"  -{mutant.before.strip()}\n  +{mutant.after.strip()}")
         return 0
-    tests = results.digest(path for path in (ROOT / "tests").rglob("*.py") if path.parent.name != "mutants")
     sources = {file: results.digest([ROOT / file]) for file in {mutant.file for _, mutant in chosen}}
-    store = results.Results(options.results, tests)
+    store = results.Results(options.results, _tests(), options.thorough)
     if not options.report:
         _run(options, chosen, store, sources)
     done = [store.of(mutant, sources[mutant.file]) for _, mutant in chosen]
@@ -62,6 +62,11 @@ def main(arguments: list[str] | None = None) -> int:
     options.results.with_suffix(".md").write_text(text + "\n")
     print(text)
     return 0
+
+
+def _tests() -> str:
+    """A digest of all tests."""
+    return results.digest(path for path in (ROOT / "tests").rglob("*.py") if path.parent.name != "mutants")
 
 
 def _chosen(options: argparse.Namespace, everything: dict[str, list[Mutant]]) -> list[tuple[str, Mutant]]:
@@ -98,12 +103,12 @@ def _run(
     warm.warm_up(options.examples)
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         workers = warm.Workers(ROOT, Path(scratch), options.workers)
-        lists = {test for name, one in missing for test in families[name].tests_of(one.file)}
-        control = _control(options, workers, sorted(lists), store.tests)
+        lists = {test for name, one in missing for test in families[name].tests_of(one.file, options.thorough)}
+        control = _control(options, workers, sorted(lists))
 
         def jobs() -> Iterator[warm.Job]:
             for number, (name, one) in enumerate(missing):
-                stages = families[name].tests_of(one.file)
+                stages = families[name].tests_of(one.file, options.thorough)
                 seconds = SLOWER * sum(control[stage] for stage in stages) + MORE
                 text = one.applied((workers.original / one.file).read_text())
                 yield warm.Job(number, stages, seconds, one.file, text, tuple(options.deselect))
@@ -120,10 +125,10 @@ def _run(
             )
 
 
-def _control(options: argparse.Namespace, workers: warm.Workers, lists: list[str], tests: str) -> dict[str, float]:
+def _control(options: argparse.Namespace, workers: warm.Workers, lists: list[str]) -> dict[str, float]:
     """The unchanged copy must pass every list, and says how long each takes; kept until a source or test changes."""
     path = options.results.with_name("control.json")
-    state = results.digest((ROOT / "src").rglob("*.py")) + tests
+    state = results.digest((ROOT / "src").rglob("*.py")) + _tests()
     known = json.loads(path.read_text()) if path.exists() else {}
     found: dict[str, float] = known["seconds"] if known.get("state") == state else {}
     todo = [test for test in lists if test not in found]

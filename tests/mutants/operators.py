@@ -5,15 +5,22 @@ annotations, `raise` and `assert` statements, functions that return text, prefet
 """
 
 import ast
-import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-OPERATORS = ("compare", "sign", "product", "constant", "index", "drop", "minmax", "andor", "negate")
+from mutants.syntax import (
+    PREFETCHING,
+    is_plain,
+    is_text,
+    name_of,
+    only_prefetches,
+    only_prefetching,
+    prefetches,
+    returns_text,
+    set_more_than_once,
+)
 
-PREFETCHING = re.compile(r"_?(ask|asked|prefetch|next_row|next_table_row|coming|upcoming|hold)(_|$)")
-"""Names of functions and variables that only serve prefetching, or keep arrays alive."""
+OPERATORS = ("compare", "sign", "product", "constant", "index", "drop", "minmax", "andor", "negate")
 
 _COMPARISONS = {
     ast.Lt: ("<", "<="),
@@ -30,12 +37,11 @@ _BINARY = {
     ast.Div: ("product", "/", "*"),
 }
 _SWAPPED = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
-_TEXT = (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp, ast.Starred)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: columns `begin` to `end` of a line become `new`."""
+    """One change: line `before`, in which columns `begin` to `end` are replaced, becomes `after`."""
 
     file: str
     line: int
@@ -131,10 +137,10 @@ class _Finder(ast.NodeVisitor):
     # What is passed over
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if PREFETCHING.match(node.name) or node.name.startswith("_expect") or _returns_text(node):
+        if PREFETCHING.match(node.name) or node.name.startswith("_expect") or returns_text(node):
             return
         self.functions.append(node.name)
-        self.settable.append(_set_more_than_once(node))
+        self.settable.append(set_more_than_once(node))
         for statement in node.body:
             self.visit(statement)
         self.functions.pop()
@@ -159,13 +165,17 @@ class _Finder(ast.NodeVisitor):
     # What is changed
 
     def visit_If(self, node: ast.If) -> None:
-        if _is_plain(node.test):
+        if is_plain(node.test) or only_prefetches(node):
             return
         self._negated(node.test)
         self.generic_visit(node)
 
+    def visit_For(self, node: ast.For) -> None:
+        if not only_prefetches(node):
+            self.generic_visit(node)
+
     def visit_IfExp(self, node: ast.IfExp) -> None:
-        if _is_plain(node.test):
+        if is_plain(node.test):
             return
         self._negated(node.test)
         self.generic_visit(node)
@@ -186,7 +196,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        if type(node.op) in _BINARY and not any(_is_text(side) for side in (node.left, node.right)):
+        if type(node.op) in _BINARY and not any(is_text(side) for side in (node.left, node.right)):
             operator, old, new = _BINARY[type(node.op)]
             self._between(operator, node.left, node.right, old, new)
         self.generic_visit(node)
@@ -213,8 +223,8 @@ class _Finder(ast.NodeVisitor):
             self._replace("constant", node, repr(2.0 * value if value else 1.0))
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = _name(node.func)
-        if PREFETCHING.match(name) or name in ("warn", "isinstance", "cast"):
+        name = name_of(node.func)
+        if prefetches(node) or name in ("warn", "isinstance", "cast"):
             return
         if name in _SWAPPED and (isinstance(node.func, ast.Name) or len(node.args) == 2):
             end = node.func.end_col_offset
@@ -237,7 +247,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if _only_prefetching(node.targets):
+        if only_prefetching(node.targets):
             return
         if all(self._may_be_dropped(target) for target in node.targets):
             self._replace("drop", node, "pass")
@@ -245,7 +255,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._replace("drop", node, "pass")
-        if type(node.op) in _BINARY and not _is_text(node.value):
+        if type(node.op) in _BINARY and not is_text(node.value):
             operator, old, new = _BINARY[type(node.op)]
             self._between(operator, node.target, node.value, f"{old}=", f"{new}=")
         self.generic_visit(node)
@@ -255,7 +265,7 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Call) and not PREFETCHING.match(_name(node.value.func)):
+        if isinstance(node.value, ast.Call) and not prefetches(node.value):
             self._replace("drop", node, "pass")
             self.visit(node.value)
 
@@ -266,37 +276,3 @@ class _Finder(ast.NodeVisitor):
         if isinstance(target, ast.Name):
             return bool(self.settable) and target.id in self.settable[-1]
         return isinstance(target, ast.Subscript | ast.Attribute)
-
-
-def _name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_plain(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id in ("PLAIN", "TYPE_CHECKING") for node in ast.walk(test))
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, _TEXT) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
-
-
-def _returns_text(node: ast.FunctionDef) -> bool:
-    return isinstance(node.returns, ast.Name) and node.returns.id in ("str", "NoReturn")
-
-
-def _only_prefetching(targets: list[ast.expr]) -> bool:
-    return all(isinstance(target, ast.Name) and PREFETCHING.match(target.id) for target in targets)
-
-
-def _set_more_than_once(function: ast.FunctionDef) -> set[str]:
-    """Arguments that are set, and names that are set twice."""
-    arguments = function.args
-    count = Counter(a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs])
-    count.update(name.id for name in _names_set(function))
-    return {name for name, times in count.items() if times > 1}
-
-
-def _names_set(function: ast.FunctionDef) -> Iterator[ast.Name]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node

@@ -40,18 +40,20 @@ class Result:
 class Results:
     """A file of results that grows with every mutant; what is in it already is not run again.
 
-    A killed mutant stays killed as long as its file has the same text. A survivor is tried again when a test changes.
+    A killed mutant stays killed as long as its file has the same text. A survivor is tried again when a test changes,
+    or when more tests are asked for.
     """
 
-    def __init__(self, path: Path, tests: str) -> None:
-        self.path, self.tests = path, tests
+    def __init__(self, path: Path, tests: str, thorough: bool = False) -> None:
+        self.path, self.thorough = path, f"{tests} thorough"
+        self.tests = self.thorough if thorough else tests
         lines = path.read_text().splitlines() if path.exists() else []
         self.known = {(one.key, one.source): one for one in (Result(**json.loads(line)) for line in lines)}
 
     def of(self, mutant: Mutant, source: str) -> Result | None:
         """The result, if it still holds."""
         found = self.known.get((mutant.key, source))
-        return None if found is None or (found.survived and found.tests != self.tests) else found
+        return None if found is None or (found.survived and found.tests not in (self.tests, self.thorough)) else found
 
     def add(self, result: Result) -> None:
         self.known[result.key, result.source] = result

@@ -19,10 +19,11 @@ class Family:
     first: dict[str, tuple[str, ...]] = field(default_factory=dict)
     share: int = 1
 
-    def tests_of(self, file: str) -> tuple[str, ...]:
-        """The lists for one file of the family."""
+    def tests_of(self, file: str, thorough: bool = False) -> tuple[str, ...]:
+        """The lists for one file of the family; `thorough`: all tests of all files in them."""
         own = [test for pattern, tests in self.first.items() if fnmatch(file, pattern) for test in tests]
-        return tuple(dict.fromkeys([*own, *self.tests]))
+        lists = dict.fromkeys([*own, *self.tests])
+        return tuple(dict.fromkeys(test.split(" -k ")[0] for test in lists)) if thorough else tuple(lists)
 
 
 PASSED_OVER = ("*/__init__.py", "*/prefetch.py", "*/compiled/*")
@@ -43,7 +44,7 @@ def contracts(settings: str) -> tuple[str, ...]:
 
 def doctests(folder: str) -> str:
     """The figures in docstrings; one is printed in another way by plain mode."""
-    return f"--doctest-modules src/weft/{folder} -k 'not personal.vectors'"
+    return f"--doctest-modules src/weft/{folder} --deselect=src/weft/learners/low_rank/personal.py"
 
 
 def learners(name: str, *tests: str, first: dict[str, tuple[str, ...]] | None = None, share: int = 1) -> Family:

@@ -54,6 +54,7 @@ def test_operators(operator, line, expected):
         "assert a < b",
         "prefetch_some(a, i + 1)",
         "coming = next_row(a, i + 1)",
+        "if i + 1 < x:\n    for j in range(i + 1):\n        prefetch(a, b[j + 1])",
         "if PLAIN:\n    a[i] = 1\nelse:\n    a[i] = 2",
         'return "a" + b',
         "y: 'a + 1' = x",
@@ -126,6 +127,10 @@ def test_results_are_kept_as_long_as_they_hold(tmp_path):
     Results(path, "t").add(survivor)
     assert Results(path, "t").of(mutant, "s") == survivor
     assert Results(path, "other").of(mutant, "s") is None
+    assert Results(path, "t", thorough=True).of(mutant, "s") is None
+    tried = Results(path, "t", thorough=True)
+    tried.add(Result(**{**survivor.__dict__, "tests": tried.tests}))
+    assert Results(path, "t", thorough=True).of(mutant, "s") == Results(path, "t").of(mutant, "s") is not None
 
 
 def test_explained_survivors_are_counted_apart():
