@@ -234,6 +234,11 @@ class _Finder(ast.NodeVisitor):
             self._change("minmax", node.func.end_lineno, column - len(name), column, _SWAPPED[name])
         self.generic_visit(node)
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """`zip(..., strict=True)` asserts what is so."""
+        if node.arg != "strict":
+            self.generic_visit(node)
+
     def visit_Subscript(self, node: ast.Subscript) -> None:
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for place in places:

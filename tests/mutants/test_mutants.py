@@ -57,6 +57,7 @@ def test_operators(operator, line, expected):
         "if i + 1 < x:\n    for j in range(i + 1):\n        prefetch(a, b[j + 1])",
         "if PLAIN:\n    a[i] = 1\nelse:\n    a[i] = 2",
         'return "a" + b',
+        "return zip(a, b, strict=True)",
         "y: 'a + 1' = x",
     ],
 )
