@@ -7,7 +7,7 @@ BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test quick check lint types layers bench mutants venv lock clean
+.PHONY: run test quick check lint types layers bench bench-quick mutants venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo
@@ -34,7 +34,10 @@ mutants: venv
 	PYTHONPATH=tests $(VENV)/bin/python -m mutants $(MUTANTS)
 
 bench: $(BENCH)/.bench
-	$(BENCH)/bin/python -m benchmarks
+	$(BENCH)/bin/python -m benchmarks --write
+
+bench-quick: $(BENCH)/.bench
+	$(BENCH)/bin/python -m benchmarks --quick
 
 venv: $(VENV)/.dev
 

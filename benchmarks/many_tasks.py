@@ -9,6 +9,7 @@ from scipy import sparse
 import weft
 from benchmarks.figures import Figure, alternately
 from benchmarks.per_task_models import stream as dense_stream
+from weft.storage.pairs import END, ROWS, USED, Pairs
 
 EVENTS = 200_000
 
@@ -68,8 +69,7 @@ def _million() -> Figure:
         began = time.perf_counter()
         model.learn(stream)
         seconds += time.perf_counter() - began
-    pairs = int(model.state.pairs.layout[2])
-    held = sum(array.nbytes for array in (*model.state.pairs, model.state.own))
+    pairs, held = int(model.state.pairs.layout[USED]), _held(model.state.pairs)
     return Figure(
         f"mt-ogd, {len(model.tasks):,} tasks, 10 million events, 10 of 2^16 features",
         f"{seconds / events * 1e6:.2f} us",
@@ -80,12 +80,15 @@ def _million() -> Figure:
     )
 
 
+def _held(pairs: Pairs) -> int:
+    """Bytes of keys, regions and one number per pair that are in use."""
+    return 8 * int(pairs.layout[END] + pairs.layout[ROWS]) + pairs.table.nbytes
+
+
 def _memory(name: str) -> Figure:
     model = weft.Model(name)
     model.learn(_sparse(100_000))
-    own = model.state.own if name == "mt-ogd" else model.state.weights
-    held = sum(array.nbytes for array in (*model.state.pairs, own))
-    pairs = int(model.state.pairs.layout[2])
+    pairs, held = int(model.state.pairs.layout[USED]), _held(model.state.pairs)
     text = f"{held / 2**20:.0f} MiB for {pairs:,} pairs"
     table = len(model.tasks) * len(model.features) * 8 / 2**30
     return Figure(

@@ -1,7 +1,7 @@
 """The memory traffic of `adaptive` without its arithmetic: a lower limit of its time per event.
 
-A pair and a feature have a cache line of eight numbers each. Every non-zero of a row reads and writes both, prefetched
-one row ahead; nothing is computed. As for a new model, the first use of memory counts.
+A feature has a cache line of eight numbers, a pair half of one. Every non-zero of a row reads and writes both,
+prefetched one row ahead; nothing is computed. As for a new model, the first use of memory counts.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from scipy import sparse
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import compiled
 from weft.compiled.lanes import WIDTH, broadcast, load_four, store_four
-from weft.storage.arena import zeros
+from weft.storage.memory import zeros
 
 LINE = 8
 
@@ -41,7 +41,8 @@ def moved(X: sparse.csr_array, task: np.ndarray, tasks: int) -> Callable[[], Non
 
     def run() -> None:
         shapes = ((tasks * width, LINE), (width, LINE))
-        _move(*(zeros(shape, np.float64) for shape in shapes), *rows)
+        own, features = (zeros(shape, kind) for shape, kind in zip(shapes, (np.float32, np.float64), strict=True))
+        _move(own, features, *rows)
 
     run()
     return run

@@ -1,5 +1,7 @@
 """The order of all tests, and the choice that `make quick` makes among them."""
 
+from pathlib import Path
+
 LEFT_OUT = frozenset(
     (
         "docs",
@@ -7,10 +9,10 @@ LEFT_OUT = frozenset(
         "laws",
         "mutants",
         "oracles",
-        "reproduction",
         "test_bad_input.py",
         "test_compilation.py",
         "test_plain.py",
+        "threads",
     )
 )
 """What `--quick` leaves out: documents and experiments, theorems and properties over many random streams, tests of the
@@ -21,8 +23,16 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="Learners by their name alone; what takes long is left out.")
 
 
+def pytest_configure(config):
+    """The experiments lie beside this folder, so that `pytest_ignore_collect` below is not asked about them."""
+    if config.getoption("--quick"):
+        config.option.ignore = [*(config.option.ignore or []), *map(str, (config.rootpath / "reproduction").iterdir())]
+
+
 def pytest_ignore_collect(collection_path, config):
-    return (config.getoption("--quick") and not LEFT_OUT.isdisjoint(collection_path.parts)) or None
+    """By the path within the project: a checkout may lie in a folder of any name."""
+    inside = collection_path.relative_to(config.rootpath) if collection_path.is_relative_to(config.rootpath) else Path()
+    return (config.getoption("--quick") and not LEFT_OUT.isdisjoint(inside.parts)) or None
 
 
 def pytest_collection_modifyitems(config, items):

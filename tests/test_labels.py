@@ -8,7 +8,7 @@ import pytest
 
 import weft
 from weft import labels
-from weft.labels import one_label, scalar_label, wrong_labels
+from weft.labels import LARGEST_LABEL, one_label, scalar_label, wrong_labels
 from weft.stream import Stream
 from weft.streams import read_chunks
 
@@ -22,18 +22,18 @@ def test_scalar_label(y, expected):
     assert type(scalar_label(y)) is float
 
 
-Y = np.array([1.0, -1.0, 0.0, 0.5, math.nan, math.inf])
+Y = np.array([1.0, -1.0, 0.0, 0.5, math.nan, math.inf, 1e100, -1.1e100])
 
 
 @pytest.mark.parametrize(
     ("target", "options", "wrong"),
     [
-        ("binary", {"dormant": False}, [2, 3, 4, 5]),
-        ("binary", {"dormant": True}, [3, 5]),
-        ("binary", {"dormant": False, "missing": True}, [2, 3, 5]),
-        ("real", {"dormant": False}, [4, 5]),
-        ("real", {"dormant": True}, [5]),
-        ("real", {"dormant": False, "missing": True}, [5]),
+        ("binary", {"dormant": False}, [2, 3, 4, 5, 6, 7]),
+        ("binary", {"dormant": True}, [3, 5, 6, 7]),
+        ("binary", {"dormant": False, "missing": True}, [2, 3, 5, 6, 7]),
+        ("real", {"dormant": False}, [4, 5, 7]),
+        ("real", {"dormant": True}, [5, 7]),
+        ("real", {"dormant": False, "missing": True}, [5, 7]),
         ("point", {"dormant": False}, []),
     ],
 )
@@ -65,7 +65,7 @@ def checks(monkeypatch):
     counted = []
     for home in ("weft.stream.wrong_labels", "weft.streams.records.wrong_labels"):
         monkeypatch.setattr(home, lambda *a, **k: counted.append(a[1]) or wrong_labels(*a, **k))
-    monkeypatch.setattr("weft.model.one_label", lambda *a: counted.append(a[1]) or one_label(*a))
+    monkeypatch.setattr("weft.single_events.one_label", lambda *a: counted.append(a[1]) or one_label(*a))
     return counted
 
 
@@ -111,3 +111,20 @@ def test_a_file_to_be_scored_may_lack_labels(tmp_path):
     with pytest.raises(ValueError, match="row 0: label nan; give a label, or leave the row out"):
         _ = chunk.stream
     assert labels.CLASSES.startswith("classification")
+
+
+@pytest.mark.parametrize("y", [1.1e100, -1e155, 1e308, 10**200])
+def test_labels_that_are_too_large(y, tmp_path):
+    """A stream, an event and a file name the row, the value and what to do; nothing is learned."""
+    model = weft.Model("mt-ogd", loss="square")
+    model.learn_one({"a": 1.0}, LARGEST_LABEL, "ann")
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match=r"row 1: label .*e\+.*1e\+100, scale them"):
+        model.learn(Stream([[1.0], [1.0]], [1.0, y], "ann"))
+    with pytest.raises(ValueError, match=r"too large; labels lie within -1e\+100 .. 1e\+100, scale them"):
+        model.learn_one({"a": 1.0}, y, "ann")
+    path = tmp_path / "events.csv"
+    path.write_text(f"task,y,x\nann,1,1\nann,{y:g},1\n")
+    with pytest.raises(ValueError, match=r"line 3.*too large; labels lie within"):
+        list(read_chunks(path, target="real"))
+    assert model.to_bytes() == before

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from weft.names import Names, plain
+import weft
+from weft.names import MOST_BITS, MOST_NESTED, Names, plain
 
 
 def located(names, given):
@@ -95,3 +96,23 @@ def test_plain(name, expected):
 def test_what_is_no_name(name):
     with pytest.raises(ValueError, match=r"^row 3: task .*string"):
         plain(name, "row 3: task")
+
+
+def test_names_that_no_file_could_hold():
+    """Deeper tuples than a reader follows, and integers that Python does not write."""
+    deep = "a"
+    for _ in range(MOST_NESTED):
+        deep = (deep,)
+    assert plain(deep, "task") == deep
+    with pytest.raises(ValueError, match=r"^task has tuples nested more than 32 deep"):
+        plain((deep,), "task")
+    assert plain(2**MOST_BITS - 1, "task") == 2**MOST_BITS - 1
+    for name in (2**MOST_BITS, -(10**5000), ("a", 10**5000)):
+        with pytest.raises(ValueError, match=r"^task is an integer of more than 4096 bits; use a string"):
+            plain(name, "task")
+    model = weft.Model("perceptron")
+    model.learn(weft.Stream([{2**MOST_BITS - 1: 1.0}], [1], [deep]))
+    assert weft.Model.from_bytes(model.to_bytes()).tasks == [deep]
+    for x, task in (({10**5000: 1.0}, "a"), ({"a": 1.0}, 10**5000), ({"a": 1.0}, (deep,))):
+        with pytest.raises(ValueError, match=r"bits|deep"):
+            model.learn_one(x, 1, task)

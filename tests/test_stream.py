@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import weft
 from contracts.streams import make_events
 from weft import Stream
-from weft.stream import read_tasks
+from weft.storage.events import read_tasks
 
 VIEWS = [("single", "named"), ("rounds", "dense"), ("rounds", "sparse"), ("shared", "shared")]
 
@@ -139,3 +140,63 @@ def test_repr():
     assert repr(stream) == "Stream(2 examples, 2 rounds, 2 tasks, 2 features, 2 non-zeros)"
     assert len(stream) == 2
     assert stream.tasks == ["ann", "bob"]
+
+
+# --- masks, and arrays that are handed out ---
+
+
+def masked(values, mask):
+    return np.ma.array(values, mask=mask)
+
+
+def test_a_masked_feature_is_refused_by_its_place():
+    X = masked([[1.0, 2.0], [3.0, 4.0]], [[0, 0], [0, 1]])
+    model = weft.Model("pa")
+    for attempt in (
+        lambda: weft.Stream(X, [1, -1], "ann"),
+        lambda: weft.Stream(list(X), [1, -1], "ann"),
+        lambda: model.score(X, "ann"),
+    ):
+        with pytest.raises(ValueError, match="row 1: feature 1 is masked"):
+            attempt()
+    with pytest.raises(ValueError, match="row 0: feature 1 is masked"):
+        model.learn_one(X[1], 1, "ann")
+    assert model.tasks == []
+    assert weft.Stream(masked([[1.0]], [[0]]), [1], "ann").X.toarray().tolist() == [[1.0]]
+
+
+def test_a_masked_label_is_missing():
+    y = masked([1.0, -1.0], [0, 1])
+    with pytest.raises(ValueError, match=r"row 1: label nan; give a label"):
+        weft.Stream([[1.0], [2.0]], y, "ann")
+    stream = weft.Stream([[1.0], [2.0]], y, ["ann", "bob"], rounds=[0, 0])
+    assert np.isnan(stream.labels("binary")).tolist() == [False, True]
+    shared = weft.Stream.shared([[1.0]], masked([[1.0, 1.0]], [[1, 0]]), ["ann", "bob"])
+    assert np.isnan(shared.y).tolist() == [True, False]
+    with pytest.raises(ValueError, match="label"):
+        weft.Model("pa").learn_one({"a": 1.0}, np.ma.masked, "ann")
+
+
+def test_masked_tasks_and_rounds_are_refused():
+    with pytest.raises(ValueError, match="row 1: task is masked"):
+        weft.Stream([[1.0], [2.0]], [1, 1], masked([1, 2], [0, 1]))
+    with pytest.raises(ValueError, match="row 0: rounds is masked"):
+        weft.Stream([[1.0], [2.0]], [1, 1], ["ann", "bob"], masked([0, 1], [1, 0]))
+
+
+def test_arrays_of_a_stream_cannot_be_written():
+    stream = weft.Stream([{"a": 1.0}, {"b": 2.0}], [1, -1], ["ann", "bob"])
+    expected = weft.Model("pa").learn(stream).tolist()
+    arrays = [stream.row, stream.y, stream.task_codes, stream.rounds, *stream.data[:3]]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 10**9
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+    stream.task_names.clear()
+    stream.data.features.clear()
+    stream.X.indices[:] = 10**9
+    stream.labels("binary")[:] = 7.0
+    with pytest.raises(AttributeError):
+        stream.row = np.array([10**9])
+    assert weft.Model("pa").learn(stream).tolist() == expected

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from weft import Stream
-from weft.names import Names
+from weft.names import MOST_NAMES, Names
 from weft.vocabulary import Vocabulary, names_as_json, names_from_json
 
 
@@ -31,7 +31,7 @@ def test_new_names_get_the_next_slots():
 def test_batches_are_sorted_plain_arrays():
     vocabulary = Vocabulary(features=Names(["z", "y", "x"]))
     stream = Stream([{"x": 1.0, "w": 4.0, "y": 2.0, "z": 3.0}], [1], "ann")
-    batch = vocabulary.propose(stream, stream.y).batch
+    batch = vocabulary.propose(stream, stream.labels("binary")).batch
     assert batch.indices.tolist() == [0, 1, 2, 3]
     assert batch.values.tolist() == [3.0, 2.0, 1.0, 4.0]
     assert {array.dtype for array in batch} == {np.dtype(np.int64), np.dtype(np.float64)}
@@ -66,3 +66,7 @@ def test_names_through_json(names):
 
 def test_many_columns_cost_nothing():
     assert names_as_json(Names(["a"], columns=2**32)) == {"columns": 2**32, "names": ["a"]}
+    assert len(names_from_json({"columns": MOST_NAMES, "names": []})) == MOST_NAMES
+    for columns in (MOST_NAMES + 1, -1):
+        with pytest.raises(ValueError, match="number of columns"):
+            names_from_json({"columns": columns, "names": []})

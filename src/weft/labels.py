@@ -13,6 +13,10 @@ import numpy as np
 from weft.compiled.arrays import Array, Floats
 from weft.learner import Target
 
+LARGEST_LABEL = 1e100
+"""Labels beyond this are refused: squares of what is predicted from them stay finite."""
+
+SIZE = f"labels lie within -{LARGEST_LABEL:g} .. {LARGEST_LABEL:g}, scale them or leave the row out"
 CLASSES = 'classification takes -1 and +1 (map 0/1 labels by 2 * y - 1), numbers need loss="square" or the like'
 
 
@@ -28,12 +32,17 @@ def wrong_labels(y: Floats, target: Target, *, dormant: bool, missing: bool = Fa
     if target == "point":
         return np.zeros(len(y), bool)
     is_nan = np.isnan(y)
-    wrong = np.isinf(y)
+    wrong = too_large(y)
     if target == "binary":
         wrong = ~((y == 1.0) | (y == -1.0) | is_nan)
         if dormant:
             wrong &= y != 0.0
     return np.asarray(wrong if dormant or missing else wrong | is_nan)
+
+
+def too_large(y: Floats) -> Array:
+    """Which labels no learner takes, because they are infinite or nearly so, as a mask."""
+    return np.asarray(np.abs(y) > LARGEST_LABEL)
 
 
 def one_label(y: Any, target: Target) -> float:
@@ -56,6 +65,8 @@ def scalar_label(y: Any) -> float:
         raise ValueError("the label is too large a number; give a finite one") from None
     if not math.isfinite(value):
         raise ValueError(f"label {y!r} is not finite; give a finite number, or leave the event out")
+    if abs(value) > LARGEST_LABEL:
+        raise ValueError(f"label {y!r} is too large; {SIZE}")
     return value
 
 

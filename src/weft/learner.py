@@ -56,6 +56,8 @@ class Traits:
     """Relations say how alike models are, not how far a step on one task moves another."""
     reads_unknown: bool = False
     """A feature that was never learned changes a score: it counts in the length of its row."""
+    blas: bool = False
+    """The rule, or the matrix of a graph, stands on BLAS and LAPACK, whose last bits depend on the processor."""
     keeps_integers: bool = True
     """There are slots or counts in the state, not numbers of models only."""
     trace: tuple[str, ...] = TRACE

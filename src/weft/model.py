@@ -1,36 +1,42 @@
-"""Model: a learner with its vocabulary, state and tally. What a user holds, saves and serves."""
+"""Model: a learner with its vocabulary, state and tally. What a user holds, saves and serves.
 
+Any thread may call any method at any time: `weft.guard` says how, and what `reads` and `changes` mean.
+"""
+
+import io
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from weft import refusals
+from weft import parallel, refusals
 from weft.compiled.arrays import Floats
+from weft.compiled.jit import PLAIN
+from weft.guard import Guard, changes, held_back, reads
 from weft.inspection import views
-from weft.inspection.explanation import Explanation, explain, weights_of
-from weft.inspection.support import SupportRow, support, usage
-from weft.labels import one_label
-from weft.learner import Borrowed, Distances, Learner, Target, Traits, Usage
-from weft.learners.catalogue import as_learner, parameters_as_json
+from weft.inspection.explanation import Explanation, explain
+from weft.inspection.learned import Learned
+from weft.learner import Learner, Target, Traits
+from weft.learners.catalogue import as_learner, built_in, is_known, register
 from weft.names import Name, Names, declared
-from weft.storage.batch import FINE, NO_ROOM, Batch
-from weft.storage.growth import make_room_for_names, make_room_for_round
+from weft.single_events import SINGLE_ROOM, SingleEvents
+from weft.storage.batch import Batch, empty_batch
+from weft.storage.growth import make_room_for_names, make_room_for_round, room_for_names
 from weft.storage.rows import as_table
-from weft.storage.single import UNKNOWN, Single
-from weft.store.codec import FileError
-from weft.store.files import read_file, write_atomic
-from weft.store.model_file import Parts, pack_model, unpack_model
+from weft.storage.single import Single
+from weft.storage.state import Sizes
+from weft.store.digests import FileError
+from weft.store.files import Output
+from weft.store.model_file import Parts, unpack_model, write_model
+from weft.store.reading import read_file
 from weft.stream import Stream
 from weft.tally import Tally
 from weft.vocabulary import Proposal, Vocabulary
 
-_SINGLE_ROOM = 4096
 
-
-class Model:
+class Model(SingleEvents, Learned):
     """One model per task, all learned together from one stream.
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
@@ -65,26 +71,32 @@ class Model:
         self._hooks.admit(self.state, len(known))
 
     def _set(self, parts: Parts) -> None:
+        self._guard = Guard()
         self.learner: Learner = parts.learner
         self.name: str = parts.learner.name
         self.target: Target = parts.learner.target
         self.traits: Traits = parts.learner.traits
         self._hooks = parts.learner.hooks
+        self._kernels = parts.learner.kernels
+        self._is_python = PLAIN or not self._kernels.compiled
+        self._has_to_compile = not self._is_python
         self.vocabulary = parts.vocabulary
         self.state = parts.state
-        self.tally = Tally(self.vocabulary.tasks, self.target, self.learner.tally_loss, parts.tally)
+        self.tally = Tally(self.vocabulary.tasks, self.target, self.learner.tally_loss, parts.tally, self._guard)
         self._slots = self.vocabulary.tasks.slots
         self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.target == "binary" else {}
         self._may_warn = True
         self._single: Single | None = None
+        self._room: Sizes | None = None
         self._make_room_for_names(*self._sizes)
 
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        """The numbers of tasks and features."""
-        return len(self.vocabulary.tasks), len(self.vocabulary.features)
-
     def __repr__(self) -> str:
+        if self._guard.reason:
+            return f"Model({self.learner!r}, unusable: {self._guard.reason})"
+        return self._described()
+
+    @reads
+    def _described(self) -> str:
         tasks, features = self._sizes
         return f"Model({self.learner!r}, {tasks} tasks, {features} features, {self.tally.total['events']} events)"
 
@@ -94,21 +106,31 @@ class Model:
         """Learn a stream; returns the scores issued before each label was used, one per example.
 
         `trace`, an array with a row per example and the columns `weft.learner.trace_columns`, is filled with what the
-        loss bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was.
+        loss bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was, and so does a
+        lack of memory before the first round. Ctrl-C waits until the stream is learned; a second one does not.
         """
         refusals.expect_stream(stream)
         trace = refusals.expect_trace(trace, len(stream), len(self.traits.trace))
-        batch = self._taken(self._proposed(stream))
-        trace[:] = 0.0
         scores = np.empty(len(stream))
-        done, kernels, hyper = 0, self.learner.kernels, self.learner.hyper
-        while done < len(batch.rounds) - 1:
-            self._make_room_for_rounds(batch, done)
-            done = kernels.learn(hyper, self.state, batch, done, scores, trace)
-        self.tally.count(batch, scores)
-        if self._may_warn:
-            self._warn()
+        warning = self._learn(stream, scores, trace)
+        if warning:
+            warnings.warn(warning, stacklevel=2)
         return scores
+
+    @changes
+    def _learn(self, stream: Stream, scores: Floats, trace: Floats) -> str | None:
+        """Fill the scores and the trace; returns what the user is to be warned of."""
+        hyper, learn = self.learner.hyper, self._kernels.learn
+        proposal = self._proposed(stream)
+        self._compile(trace)
+
+        def learn_from(batch: Batch, done: int) -> int:
+            return learn(hyper, self.state, batch, done, scores, trace)
+
+        with held_back():
+            trace[:] = 0.0
+            self._run(proposal, learn_from, lambda batch: self.tally.count(batch, scores))
+            return self._warning()
 
     def fit(self, stream: Stream) -> "Model":
         """Fit a learner that refits to a whole stream at once, and to all rows from before; returns the model.
@@ -116,53 +138,85 @@ class Model:
         No scores are issued, so the tally stays as it is. A stream that is refused leaves the model as it was.
         """
         refusals.expect_stream(stream)
+        self._fit(stream)
+        return self
+
+    @changes
+    def _fit(self, stream: Stream) -> None:
         learner = views.expect_refits(self.learner)
         proposal = self._proposed(stream)
         learner.refuse_fit(self.state, proposal.batch)
-        batch, done = self._taken(proposal), 0
-        while done < len(batch.rounds) - 1:
-            self._make_room_for_rounds(batch, done)
-            done = learner.fit(self.state, batch, done)
-        return self
+        with held_back():
+            self._run(proposal, lambda batch, done: learner.fit(self.state, batch, done), lambda batch: None)
 
     def _proposed(self, stream: Stream) -> Proposal:
         """The batch of a stream with its new names, checked before anything is changed."""
         proposal = self.vocabulary.propose(stream, stream.labels(self.target))
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
-        tasks, features = self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
+        tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
         self._make_room_for_names(tasks, features)
         return proposal
 
-    def _taken(self, proposal: Proposal) -> Batch:
-        """The batch of a proposal, whose names are now known."""
-        self.vocabulary.accept(proposal)
-        if self._single is not None and self._single.room < min(len(self.vocabulary.features), _SINGLE_ROOM):
-            self._single = None
-        self._hooks.admit(self.state, self.vocabulary.features.columns)
-        return proposal.batch
+    def _sizes_after(self, proposal: Proposal) -> tuple[int, int]:
+        return self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
 
-    def _make_room_for_names(self, tasks: int, features: int) -> None:
+    def _run(self, proposal: Proposal, learn_from: Callable[[Batch, int], int], end: Callable[[Batch], None]) -> None:
+        """Accept the names of a proposal and learn its batch.
+
+        Whoever runs out of memory before the first round finds the model as it was. Any failure after that leaves a
+        model that can only be dropped, and says so.
+        """
+        batch, done, has_begun = proposal.batch, 0, False
+        last = len(batch.rounds) - 1
+        try:
+            self._make_room_for_rounds(batch, 0, *self._sizes_after(proposal))
+            self.tally.flush()
+            self.vocabulary.accept(proposal)
+            has_begun = True
+            if self._single is not None and self._single.room < min(len(self.vocabulary.features), SINGLE_ROOM):
+                self._single = None
+            self._hooks.admit(self.state, self.vocabulary.features.columns)
+            done = learn_from(batch, 0)
+            while done < last:
+                self._make_room_for_rounds(batch, done, *self._sizes)
+                done = learn_from(batch, done)
+            end(batch)
+        except BaseException as error:
+            if has_begun or not isinstance(error, MemoryError):
+                self._guard.give_up(error, f"after {done} of {last} rounds")
+            raise
+
+    def _compile(self, trace: Floats) -> None:
+        """Compile the rule, if it was not compiled yet, before anything is changed: that may fail, and takes long."""
+        if self._has_to_compile:
+            self._kernels.learn(self.learner.hyper, self.state, empty_batch(), 0, np.empty(0), trace[:0])
+            self._has_to_compile = False
+
+    def _make_room_for_names(self, tasks: int, features: int, one_by_one: bool = False) -> None:
         """Room for so many tasks and features, and the blank task after the last."""
-        self._replace_state(make_room_for_names(self.state, self.learner.plan, tasks, features))
+        if self._room is None:
+            self._room = room_for_names(self.state, self.learner.plan)
+        if tasks >= self._room.task or features > self._room.feature:
+            self._replace_state(make_room_for_names(self.state, self.learner.plan, tasks, features, one_by_one))
         self.tally.reserve(tasks)
 
-    def _make_room_for_rounds(self, batch: Batch, done: int) -> None:
-        """Room for the rounds of a batch from `done` on, at least for the first of them; all names are known."""
-        plan, (tasks, features) = self.learner.plan, self._sizes
-        grown = make_room_for_round(self.state, plan, tasks, features, batch, done, self.traits.pooled)
+    def _make_room_for_rounds(self, batch: Batch, done: int, tasks: int, features: int) -> None:
+        """Room for the rounds of a batch from `done` on, at least for the first of them, and for so many names."""
+        grown = make_room_for_round(self.state, self.learner.plan, tasks, features, batch, done, self.traits.pooled)
         self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
 
     def _replace_state(self, state: Any) -> None:
         if state is not self.state:
-            self.state, self._single = state, None
+            self.state, self._single, self._room = state, None, None
 
-    def _warn(self) -> None:
-        """Tell the user, once, if the stream broke what the learner's guarantees assume."""
+    def _warning(self) -> str | None:
+        """A sentence for the user, once, if the stream broke what the learner's guarantees assume."""
+        if not self._may_warn:
+            return None
         warning = self._hooks.warning(self.state)
         self._may_warn = warning == ""
-        if warning:
-            warnings.warn(warning, stacklevel=3)
+        return warning
 
     # --- scoring ---
 
@@ -173,16 +227,24 @@ class Model:
         features are ignored (by `auto` and `adaptive` they count in the row's length, as they would in learning); an
         unknown task is scored as a new one would be.
         """
-        stream = X if isinstance(X, Stream) else Stream(X, None, task)
-        batch, scores = self._read(stream), np.empty(len(stream))  # reading may change the state
-        self.learner.kernels.predict(self.learner.hyper, self.state, batch, scores)
+        return self._score(X if isinstance(X, Stream) else Stream(X, None, task))
+
+    @reads
+    def _score(self, stream: Stream) -> Floats:
+        batch, state = self._read(stream)
+        scores = np.empty(len(stream))
+        parallel.predict(self._kernels, self.learner.hyper, state, batch, scores)
         return scores
 
-    def _read(self, stream: Stream) -> Batch:
-        """A batch for scoring, with what its tasks need."""
-        batch = self.vocabulary.read(stream, self.traits.reads_unknown)
-        self._replace_state(self._hooks.prepare(self.state, batch.task))
-        return batch
+    def _read(self, stream: Stream) -> tuple[Batch, Any]:
+        """A batch for scoring, and the state with what its tasks need, which is kept for the next reader."""
+        batch, before = self.vocabulary.read(stream, self.traits.reads_unknown), self.state
+        state = self._hooks.prepare(before, batch.task)
+        if state is not before:
+            with self._guard.lock:
+                if self.state is before:  # another reader may have been faster
+                    self._replace_state(state)
+        return batch, state
 
     def predict(self, X: Any, task: Any = None) -> Any:
         """Labels -1 or +1 for classification, values for regression; nothing is learned."""
@@ -201,140 +263,53 @@ class Model:
         The parts add up to the score (`explanation`). An unknown task is explained as the newcomer that it would
         be; unknown features are ignored. `x` as in `learn_one`.
         """
-        stream = Stream(as_table(x), None, [task])
-        batch = self._read(stream)  # may change the state
-        return explain(self.learner, self.state, self.vocabulary, batch, stream.task_names[0], per_feature)
+        return self._explain(Stream(as_table(x), None, [task]), per_feature)
 
-    # --- single events ---
-
-    def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
-        """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
-        label = self._labels.get(y) if type(y) is int or type(y) is float else None
-        if label is None:
-            label = one_label(y, self.target)
-        if type(x) is dict:
-            slot = self._slots.get(task, -1) if type(task) is str else self.vocabulary.tasks.find_plain(task)
-            single = self._single or self._make_single()
-            count = single.fill(x) if slot >= 0 else UNKNOWN
-            if count >= 0:
-                status = single.learn(single.handle, slot, label, count)
-                if status == NO_ROOM:  # no room for the event's pairs or rows
-                    self._make_room_for_rounds(single.batch, 0)
-                    return self.learn_one(x, y, task)
-                if status >= 0:
-                    raise ValueError(refusals.not_finite(x, status))
-                score: float = single.score[0]
-                self.tally.count_one(slot, label, score)
-                if self._may_warn:
-                    self._warn()
-                return score
-        if task is None:
-            raise ValueError("task is missing; name the task that the event belongs to")
-        stream = Stream.of_checked(as_table(x), np.array([label]), [task], None, self.target)
-        return float(self.learn(stream)[0])
-
-    def predict_one(self, x: Any, task: Name) -> float:
-        """The score of one event, without learning. `x` as in `learn_one`."""
-        if type(x) is dict:
-            slot = self._slots.get(task, -1) if type(task) is str else self.vocabulary.tasks.find_plain(task)
-            single = self._single or self._make_single()
-            count = single.fill(x) if slot >= 0 else UNKNOWN
-            if count >= 0:
-                status = single.predict(single.handle, slot, count)
-                if status >= 0:
-                    raise ValueError(refusals.not_finite(x, status))
-                if status == FINE:
-                    found: float = single.score[0]
-                    return found
-        return float(self.score(as_table(x), [task])[0])
-
-    def _make_single(self) -> Single:
-        # Room for every feature there is, and as many to come; longer rows fall back to the batch path.
-        room = min(2 * len(self.vocabulary.features), _SINGLE_ROOM)
-        self._single = Single(self.learner, self.state, self.vocabulary.features, len(self.traits.trace), room)
-        return self._single
-
-    # --- what it is ---
-
-    @property
-    def paper(self) -> str:
-        """Where the learner was published."""
-        return self.learner.paper
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The learner's parameters as JSON takes them: `weft.Model(model.name, **model.parameters)` is its twin."""
-        return parameters_as_json(self.learner)
-
-    @property
-    def views(self) -> frozenset[str]:
-        """What this model can show beside scores: some of "explain", "support", "usage", "distances", ..."""
-        return views.views_of(self.learner)
-
-    # --- what was learned ---
-
-    @property
-    def tasks(self) -> list[Name]:
-        """Names of the tasks known, in order of appearance (declared ones first)."""
-        return list(self.vocabulary.tasks)
-
-    @property
-    def features(self) -> list[Name]:
-        """Names of the features known: the columns of `weights()`."""
-        return list(self.vocabulary.features)
-
-    def weights(self) -> Any:
-        """(tasks, features) of a linear learner, rows in the order of `tasks`, columns in that of `features`."""
-        return self.learner.weights(self.state, *self._sizes)
-
-    def parts_of(self, task: Name) -> Any:
-        """(3, features): the weights that a task has by itself, from what all share, and from its neighbours."""
-        slot = self.vocabulary.tasks.find(task)
-        if slot < 0:
-            raise ValueError(f"the model does not know the task {task!r}; see model.tasks")
-        return weights_of(self.learner, self.state, slot, *self._sizes)
-
-    def relations(self) -> Any:
-        """(tasks, tasks): how much of a step on one task moves another."""
-        return self.learner.relations(self.state, len(self.vocabulary.tasks))
-
-    def outliers(self) -> Floats:
-        """How far every task goes its own way: the lengths of the personal parts, in the order of `tasks`."""
-        return views.expect_outliers(self.learner).outliers(self.state, *self._sizes)
-
-    def distances(self) -> Distances:
-        """How far every task is from the tasks that it is tied to, in the order of `tasks`."""
-        return views.expect_distances(self.learner).distances(self.state, *self._sizes)
-
-    def borrowing(self) -> dict[Name, Borrowed]:
-        """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm."""
-        found = views.expect_borrows(self.learner).borrowing(self.state, len(self.vocabulary.tasks))
-        return dict(zip(self.vocabulary.tasks, found, strict=True))
-
-    def support(self) -> list[SupportRow]:
-        """The rows that a kernel learner keeps: task, coefficient, row and age, oldest first."""
-        return support(self.learner, self.state, self.vocabulary)
-
-    def usage(self) -> Usage:
-        """Of a learner on a budget: rows and bytes kept, how tasks share them, and what evictions cost so far."""
-        return usage(self.learner, self.state, self.vocabulary)
+    @reads
+    def _explain(self, stream: Stream, per_feature: bool) -> Explanation:
+        batch, state = self._read(stream)
+        return explain(self.learner, state, self.vocabulary, batch, stream.task_names[0], per_feature)
 
     # --- files ---
 
+    @reads
+    def write_to(self, write: Callable[[Any], object], facts: Mapping[str, Any] | None = None) -> str:
+        """Hand the bytes of the model's file to `write`, block by block; returns the digest at their end.
+
+        Nothing is learned meanwhile. `facts`, which JSON takes, are added to the header.
+        """
+        parts = Parts(self.learner, self.vocabulary, self.state, self.tally.live)
+        return write_model(parts, write, facts or {}).hex()
+
     def to_bytes(self) -> bytes:
         """The model as the bytes of its file: equal bytes are equal models."""
-        return pack_model(Parts(self.learner, self.vocabulary, self.state, self.tally.live))
+        out = io.BytesIO()
+        self.write_to(out.write)
+        return out.getvalue()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file; a crash leaves the old file or the new one."""
-        write_atomic(path, self.to_bytes())
+        with Output(path) as output:
+            self.write_to(output.write)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Model":
+    def from_bytes(cls, data: bytes | memoryview) -> "Model":
         """The model that `to_bytes` wrote."""
         model = cls.__new__(cls)
         model._set(unpack_model(data))
         return model
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied through the bytes of its file; a learner from elsewhere goes along by its class."""
+        kind = None if built_in(self.learner) else type(self.learner)
+        return _restored, (type(self), kind, self.to_bytes())
+
+
+def _restored(model: type[Model], kind: type | None, data: bytes) -> Model:
+    """The model that was pickled; its learner is registered if this process does not know it yet."""
+    if kind is not None and not is_known(kind):
+        register(kind)
+    return model.from_bytes(data)
 
 
 def load(path: str | os.PathLike[str]) -> Model:

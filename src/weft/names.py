@@ -7,7 +7,7 @@ the same name.
 import json
 from collections.abc import Iterable, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,14 +21,24 @@ MOST_NAMES = 1 << 32
 """Largest number of features: a slot must fit its half of a (task, feature) key."""
 
 
-def plain(name: Any, what: str) -> Name:
-    """The name as a plain Python object, or a ValueError that begins with `what`."""
+MOST_NESTED = 32
+"""Tuples within tuples in a name."""
+MOST_BITS = 4096
+"""Of an integer that is a name: beyond some 4300 digits Python writes none."""
+
+
+def plain(name: Any, what: str, depth: int = 0) -> Name:
+    """The name as a plain Python object, or a ValueError that begins with `what`; a file can hold what is returned."""
     if isinstance(name, str):
         return str(name)
     if isinstance(name, int | np.integer) and not isinstance(name, bool | np.bool_):
+        if int(name).bit_length() > MOST_BITS:
+            raise ValueError(f"{what} is an integer of more than {MOST_BITS} bits; use a string as a name")
         return int(name)
     if isinstance(name, tuple) and name:
-        return tuple(plain(part, what) for part in name)
+        if depth == MOST_NESTED:
+            raise ValueError(f"{what} has tuples nested more than {MOST_NESTED} deep; use a flat tuple or a string")
+        return tuple(plain(part, what, depth + 1) for part in name)
     raise ValueError(
         f"{what} {name!r} is a {type(name).__name__}; use a string, an integer or a tuple of those as a name"
     )
@@ -74,8 +84,8 @@ class Names:
         self.slots: dict[Name, int] = {}
         self.only_text = columns == 0  # all names are strings, which equal nothing else
         self._later: list[Name] = []
-        self._last_names: list[Name] = []  # the last lookup in which all names were known; slots never change
-        self._last_slots: Ints = np.zeros(0, np.int64)
+        # The last lookup in which all names were known; slots never change, and several threads may look up at once.
+        self._last: tuple[list[Name], Ints] = ([], np.zeros(0, np.int64))
         self.extend(names)
 
     def __len__(self) -> int:
@@ -87,6 +97,11 @@ class Names:
     def __iter__(self) -> Any:
         yield from range(self.columns)
         yield from self._later
+
+    @property
+    def has_only_columns(self) -> bool:
+        """Is every name its own slot?"""
+        return not self._later
 
     def find(self, name: Any) -> int:
         """The slot of a name, or -1."""
@@ -141,20 +156,34 @@ class Names:
         return _or_none(self._known(names))
 
     def _known(self, names: Sequence[Name]) -> Ints:
-        if names == self._last_names:  # a repeated stream: comparing is ten times faster than looking up
-            return self._last_slots
+        last_names, last_slots = self._last
+        if names == last_names:  # a repeated stream: comparing is ten times faster than looking up
+            return last_slots
         slots = np.fromiter(map(self.slots.get, names, repeat(-1)), np.int64, len(names))
         if self.columns:
             for at in np.flatnonzero(slots < 0).tolist():
                 slots[at] = self.find(names[at])
         if not np.any(slots < 0):
-            self._last_names, self._last_slots = list(names), slots
+            self._last = list(names), slots
         return slots
 
     def add(self, addition: "Addition") -> None:
         """Add the names that `locate` proposed."""
         self.widen(addition.columns)
         self.extend(addition.names)
+
+    @property
+    def size(self) -> "Size":
+        """What `undo` takes to undo the additions that follow."""
+        return Size(self.columns, len(self._later), self.only_text)
+
+    def undo(self, addition: "Addition", before: "Size") -> None:
+        """Undo `add`, even one that failed halfway."""
+        for name in addition.names:
+            if self.slots.get(name, -1) >= before.columns + before.later:
+                del self.slots[name]
+        del self._later[before.later :]
+        self.columns, self.only_text = before.columns, before.only_text
 
     def after(self, addition: "Addition") -> int:
         """The number of names after the addition."""
@@ -164,6 +193,14 @@ class Names:
 def _or_none(slots: Ints) -> Ints | None:
     """None where every name is its own slot: the rows of a piece of a stream then need not be copied and sorted."""
     return None if np.array_equal(slots, np.arange(len(slots))) else slots
+
+
+class Size(NamedTuple):
+    """How many names there are, and whether all are strings."""
+
+    columns: int
+    later: int
+    only_text: bool
 
 
 class Addition:

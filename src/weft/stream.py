@@ -1,16 +1,27 @@
 """Stream: rows, labels, tasks and rounds, checked once."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from weft.compiled.arrays import ArrayLike, Floats, Ints
-from weft.compiled.jit import compiled
-from weft.labels import CLASSES, label_array, wrong_labels
+from weft.compiled.arrays import Floats, Ints
+from weft.labels import CLASSES, SIZE, label_array, too_large, wrong_labels
 from weft.learner import Target
 from weft.names import Name, plain
-from weft.storage.rows import Rows, read_rows
+from weft.storage.events import (
+    Coded,
+    Events,
+    locked,
+    read_rounds,
+    read_tasks,
+    recode,
+    refuse_repeated_tasks,
+    same_length,
+)
+from weft.storage.lexicon import CodedRows
+from weft.storage.rows import Rows, first_masked, read_rows, tidy
 
 
 class Stream:
@@ -37,7 +48,7 @@ class Stream:
         self._set(data, np.arange(n), read_labels(y, n), codes, names, read_rounds(rounds, n), rounds is not None)
         self._refuse_labels()
         if rounds is not None:
-            _refuse_repeated_tasks(self)
+            refuse_repeated_tasks(self._events)
 
     @classmethod
     def of_checked(cls, X: Any, y: Floats | None, task: Any, rounds: Any, target: Target) -> "Stream":
@@ -50,6 +61,20 @@ class Stream:
         return cls.of_parts(
             data, np.arange(n), y, codes, names, read_rounds(rounds, n), rounds is not None, checked_for=target
         )
+
+    @classmethod
+    def of_codes(cls, coded: Coded, y: Floats | None, bounds: Ints | None, checked_for: Target | None) -> "Stream":
+        """A stream of what a reader found; without `bounds` every event is a round. Labels as in `of_parts`."""
+        n = len(coded.tasks)
+        if n == 0:
+            raise ValueError("the stream is empty; give at least one row")
+        stream = cls.__new__(cls)
+        stream.coded = coded
+        stream._set_examples(np.arange(n), y, np.arange(n + 1) if bounds is None else bounds, bounds is not None)
+        stream._checked_for = checked_for
+        if checked_for is None:
+            stream._refuse_labels()
+        return stream
 
     @classmethod
     def of_parts(
@@ -86,21 +111,34 @@ class Stream:
         explicit: bool,
         checked_for: Target | None = None,
     ) -> None:
-        self.data = data
-        self.row = row
-        self.y = np.zeros(len(row)) if y is None else y
-        self.has_labels = y is not None
-        self.task_codes = codes
-        self.task_names = names
-        self.rounds = bounds
-        self.has_rounds = explicit
+        self.coded: Coded | None = None
+        self._set_examples(row, y, bounds, explicit)
+        self._events = Events(data, self._row, self._y, codes, names, self._bounds)
         self._checked_for = checked_for
 
+    def _set_examples(self, row: Ints, y: Floats | None, bounds: Ints, explicit: bool) -> None:
+        self._row, self._bounds = row, bounds
+        self._y = np.zeros(len(row)) if y is None else y
+        self.has_labels = y is not None
+        self.has_rounds = explicit
+
+    @cached_property
+    def _events(self) -> Events:
+        """The events of a stream of codes, made when somebody asks for them, which a model does not."""
+        coded = self.coded
+        assert coded is not None  # set otherwise by `_set`
+        codes, names = recode(coded.tasks, coded.task_names.names)
+        data = coded.rows
+        if isinstance(data, CodedRows):
+            indices, features = recode(data.indices, data.names.names)
+            data = tidy(Rows(data.indptr.copy(), indices, data.values.copy(), features))
+        return Events(data, self._row, self._y, codes, names, self._bounds)
+
     def _refuse_labels(self) -> None:
-        """What no learner takes: infinite labels, and missing ones in a stream without rounds."""
-        self._refuse(np.isinf(self.y), "labels must be finite")
+        """What no learner takes: labels that are too large, and missing ones in a stream without rounds."""
+        self._refuse(too_large(self._y), f"labels must be finite; {SIZE}")
         if not self.has_rounds and self.has_labels:
-            self._refuse(np.isnan(self.y), "give a label, or leave the row out")
+            self._refuse(np.isnan(self._y), "give a label, or leave the row out")
 
     @classmethod
     def shared(cls, X: Any, Y: Any, tasks: Sequence[Name]) -> "Stream":
@@ -114,7 +152,7 @@ class Stream:
         data = read_rows(X)
         if isinstance(tasks, str) or not isinstance(tasks, Iterable):
             raise ValueError(f"tasks={tasks!r} must be a list of names, one per column of Y")
-        Y = label_array(Y)
+        Y = _labels(Y)
         names = [plain(name, "task name") for name in tasks]
         n, k = data.length, len(names)
         if n == 0 or k == 0:
@@ -127,53 +165,87 @@ class Stream:
         return cls.of_parts(data, row, Y.ravel(), codes, names, np.arange(0, n * k + 1, k), True)
 
     def __len__(self) -> int:
-        return len(self.row)
+        return len(self._row)
 
     def __repr__(self) -> str:
         return (
-            f"Stream({len(self)} examples, {self.n_rounds} rounds, {len(self.task_names)} tasks, "
-            f"{self.data.width} features, {len(self.data.values)} non-zeros)"
+            f"Stream({len(self)} examples, {self.n_rounds} rounds, {len(self._events.names)} tasks, "
+            f"{self._events.data.width} features, {len(self._events.data.values)} non-zeros)"
         )
 
     @property
     def n_rounds(self) -> int:
         """Number of rounds."""
-        return len(self.rounds) - 1
+        return len(self._bounds) - 1
+
+    # What a user writes into these arrays would reach compiled code unchecked, so they are read-only.
+
+    @property
+    def data(self) -> Rows:
+        """The stored rows."""
+        indptr, indices, values, features = self._events.data
+        return Rows(
+            locked(indptr), locked(indices), locked(values), features if isinstance(features, int) else features[:]
+        )
+
+    @property
+    def row(self) -> Ints:
+        """The stored row that each example shows."""
+        return locked(self._row)
+
+    @property
+    def y(self) -> Floats:
+        """Labels, NaN where one is missing; zeros if there are none."""
+        return locked(self._y)
+
+    @property
+    def task_codes(self) -> Ints:
+        """The task of each example: its position in `task_names`."""
+        return locked(self._events.codes)
+
+    @property
+    def task_names(self) -> list[Name]:
+        """Names of the tasks, in order of appearance."""
+        return self._events.names[:]
+
+    @property
+    def rounds(self) -> Ints:
+        """Bounds of the rounds: round t holds the examples rounds[t] .. rounds[t + 1] - 1."""
+        return locked(self._bounds)
 
     @property
     def X(self) -> Any:
-        """The stored rows as a SciPy CSR array."""
+        """The stored rows as a SciPy CSR array, a copy."""
         from scipy import sparse
 
-        return sparse.csr_array(
-            (self.data.values, self.data.indices, self.data.indptr), shape=(self.data.length, self.data.width)
-        )
+        indptr, indices, values, _ = data = self._events.data
+        return sparse.csr_array((values, indices, indptr), shape=(data.length, data.width), copy=True)
 
     @property
     def tasks(self) -> list[Name]:
         """The task of every example."""
-        return [self.task_names[code] for code in self.task_codes]
+        return [self._events.names[code] for code in self._events.codes]
 
     def labels(self, target: Target) -> Floats:
         """Labels as a learner with this target takes them, NaN where a task is dormant; others are refused by row."""
         if target == "point":
-            return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self.y), np.nan, 0.0)
+            return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self._y), np.nan, 0.0)
         if not self.has_labels:
             raise ValueError("the stream has no labels; give y, or choose the loss that predicts rows (uniclass)")
         if target == "real":
-            return self.y
+            return self._y.copy()
         if self._checked_for != "binary":
-            self._refuse(wrong_labels(self.y, "binary", dormant=self.has_rounds), CLASSES)
-        return np.where(self.y == 0.0, np.nan, self.y) if self.has_rounds else self.y
+            self._refuse(wrong_labels(self._y, "binary", dormant=self.has_rounds), CLASSES)
+        return np.where(self._y == 0.0, np.nan, self._y) if self.has_rounds else self._y.copy()
 
     def _refuse(self, bad: Any, remedy: str) -> None:
         """Refuse the first bad label by its row."""
         if np.any(bad):
             at = int(np.argmax(bad))
             place = f"row {at}"
-            if self.data.length < len(self):  # several tasks see one row
-                place = f"row {self.row[at]}, task {self.task_names[self.task_codes[at]]!r}"
-            raise ValueError(f"{place}: label {self.y[at]:g}; {remedy}")
+            if self._events.data.length < len(self):  # several tasks see one row
+                place = f"row {self._row[at]}, task {self._events.names[self._events.codes[at]]!r}"
+            raise ValueError(f"{place}: label {self._y[at]:g}; {remedy}")
 
     def cut(self, start: int, stop: int) -> "Stream":
         """The rounds start .. stop-1."""
@@ -183,18 +255,18 @@ class Stream:
 
     def take(self, order: Ints) -> "Stream":
         """The rounds in another order, or some of them."""
-        begin, size = self.rounds[order], np.diff(self.rounds)[order]
+        begin, size = self._bounds[order], np.diff(self._bounds)[order]
         bounds = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         examples = np.arange(bounds[-1]) - np.repeat(bounds[:-1] - begin, size)
-        y = self.y[examples] if self.has_labels else None
-        data, row = self.data, self.row[examples]
+        y = self._y[examples] if self.has_labels else None
+        data, row = self._events.data, self._row[examples]
         if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
             first, last = int(row[0]), int(row[-1]) + 1
             edge = data.indptr[first : last + 1]
             piece = slice(int(edge[0]), int(edge[-1]))
             data = Rows(edge - edge[0], data.indices[piece], data.values[piece], data.features)
             row = row - first
-        codes, names = _recode(self.task_codes[examples], self.task_names)
+        codes, names = recode(self._events.codes[examples], self._events.names)
         taken = Stream.__new__(Stream)
         taken._set(data, row, y, codes, names, bounds, self.has_rounds, self._checked_for)
         return taken
@@ -204,110 +276,20 @@ class Stream:
         return self.take(np.random.default_rng(seed).permutation(self.n_rounds))
 
 
-def _recode(codes: Ints, names: list[Name]) -> tuple[Ints, list[Name]]:
-    """Codes by first appearance in this piece, so that slots do not depend on how a stream was cut."""
-    found, order = _number_codes(codes, len(names))
-    return found, [names[code] for code in order]
-
-
-def read_tasks(task: Any, n: int) -> tuple[Ints, list[Name]]:
-    """Task names as codes in order of first appearance."""
-    if isinstance(task, str | int | np.integer):
-        return np.zeros(n, np.int64), [plain(task, "task name")]
-    if isinstance(task, ArrayLike):
-        array = np.asarray(task)
-        if array.ndim != 1:
-            raise ValueError(f"task has {array.ndim} dimensions; give one name per row")
-        if array.dtype.kind in "iu" and not np.any(array > np.iinfo(np.int64).max):
-            _same_length("task", len(array), n)
-            return _integer_codes(array.astype(np.int64))
-        task = array.tolist()
-    try:
-        task = list(task)
-    except TypeError:
-        raise ValueError(f"task is {task!r}; give one name per row") from None
-    _same_length("task", len(task), n)
-    if not set(map(type, task)) <= {str, int}:
-        task = [plain(name, f"row {row}: task") for row, name in enumerate(task)]
-    index: dict[Name, int] = {}
-    codes = np.fromiter((index.setdefault(name, len(index)) for name in task), np.int64, n)
-    return codes, list(index)
-
-
-def _integer_codes(task: Ints) -> tuple[Ints, list[Name]]:
-    values = task
-    low, high = (int(task.min()), int(task.max())) if len(task) else (0, -1)
-    if high - low > 4 * len(task) + 1_000_000:  # far apart: rank them first
-        distinct, values = np.unique(task, return_inverse=True)
-        codes, order = _number_codes(values.astype(np.int64), len(distinct))
-        return codes, [int(distinct[v]) for v in order]
-    codes, order = _number_codes(values - low, high - low + 1)
-    return codes, [int(v) + low for v in order]
-
-
 def read_labels(y: Any, n: int) -> Floats | None:
     """Labels as floats; NaN stays (a dormant task), infinity does not."""
     if y is None:
         return None
-    labels = label_array(y)
+    labels = _labels(y)
     if labels.ndim != 1:
         raise ValueError(f"y has {labels.ndim} dimensions; give one label per row")
-    _same_length("y", len(labels), n)
+    same_length("y", len(labels), n)
     return labels
 
 
-def read_rounds(rounds: Any, n: int) -> Ints:
-    """Bounds of the rounds: runs of equal numbers; a number that appears again later is refused."""
-    if rounds is None:
-        return np.arange(n + 1)
-    array = np.asarray(rounds)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError("rounds must be one integer per row")
-    _same_length("rounds", len(array), n)
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(array)) + 1])
-    numbers = array[starts]
-    if len(np.unique(numbers)) != len(numbers):
-        first = np.sort(np.unique(numbers, return_index=True)[1])
-        again = np.setdiff1d(np.arange(len(numbers)), first)[0]
-        raise ValueError(
-            f"row {starts[again]}: round {numbers[again]} has ended already; rows of one round must be adjacent"
-        )
-    return np.append(starts, n).astype(np.int64)
-
-
-def _refuse_repeated_tasks(stream: Stream) -> None:
-    which = np.repeat(np.arange(stream.n_rounds), np.diff(stream.rounds))
-    order = np.lexsort((stream.task_codes, which))
-    same = (np.diff(which[order]) == 0) & (np.diff(stream.task_codes[order]) == 0)
-    if np.any(same):
-        at = int(np.flatnonzero(same)[0])
-        one, other = sorted((int(order[at]), int(order[at + 1])))
-        name = stream.task_names[stream.task_codes[one]]
-        raise ValueError(
-            f"rows {one} and {other}: task {name!r} appears twice in one round; give the rows different rounds"
-        )
-
-
-def _same_length(what: str, found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"{what} has {found} entries, X has {expected} rows; give one per row")
-
-
-@compiled
-def _first_seen(values: Ints, table: Ints, codes: Ints, order: Ints) -> int:
-    count = 0
-    for i in range(values.shape[0]):
-        value = values[i]
-        if table[value] < 0:
-            table[value] = count
-            order[count] = value
-            count += 1
-        codes[i] = table[value]
-    return count
-
-
-def _number_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
-    """Number small non-negative values by first appearance: the codes, and the values in that order."""
-    codes, order = np.empty(len(values), np.int64), np.empty(min(size, len(values)), np.int64)
-    count = _first_seen(values, np.full(size, -1, np.int64), codes, order)
-    return codes, order[:count]
+def _labels(y: Any) -> Floats:
+    """A new array of labels; a masked one is missing, as NaN is."""
+    labels = label_array(y)
+    if first_masked(y) is not None:
+        labels[np.ma.getmaskarray(y)] = np.nan
+    return labels

@@ -6,10 +6,12 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import compiled
+from weft.guard import READING, Guard
 from weft.learner import Target
 from weft.maths.losses import loss_value
 from weft.names import Name, Names
 from weft.storage.batch import Batch
+from weft.storage.memory import longer
 
 COLUMNS = (
     "events",
@@ -23,7 +25,8 @@ COLUMNS = (
 )
 EVENTS, MISTAKES, LOSS, TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, ABSOLUTE, SQUARED = range(8)
 
-_BUFFER_SIZE = 512
+BUFFER_SIZE = 512
+"""Single events are counted when there are so many of them."""
 
 
 class Tally:
@@ -39,52 +42,73 @@ class Tally:
     ([2, 1], [1, 1], 0.5)
     """
 
-    def __init__(self, names: Names, target: Target, loss: tuple[int, float], table: Floats | None = None) -> None:
+    def __init__(
+        self,
+        names: Names,
+        target: Target,
+        loss: tuple[int, float],
+        table: Floats | None = None,
+        guard: Guard | None = None,
+    ) -> None:
         self._names = names
         self.target = target
         self._loss = loss
         self._table = np.zeros((0, len(COLUMNS))) if table is None else table
-        self._buffer: list[tuple[int, float, float]] = []
+        self._guard = guard or Guard()
+        self.buffer: list[tuple[int, float, float]] = []
+        """Task, label and score of single events that are not in the table yet."""
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied as it is now, without the model that it belongs to."""
+        names, table = self._snapshot()
+        return Tally, (Names(names), self.target, self._loss, table)
 
     # --- updated by the model ---
 
     def reserve(self, tasks: int) -> None:
         """Make room for this number of tasks."""
         if tasks > len(self._table):
-            grown = np.zeros((max(tasks, 2 * len(self._table)), len(COLUMNS)))
-            grown[: len(self._table)] = self._table
-            self._table = grown
+            self._table = longer(self._table, max(tasks, 2 * len(self._table)))
 
     def count(self, batch: Batch, scores: Floats) -> None:
         """Count the issued scores of a batch."""
-        self._flush()
+        self.flush()
         _count(self._table, self.target == "binary", batch.task, batch.label, scores, *self._loss)
 
     def count_one(self, task: int, label: float, score: float) -> None:
         """Count one event; events are buffered until there are several hundred, or until the tally is read."""
-        self._buffer.append((task, label, score))
-        if len(self._buffer) == _BUFFER_SIZE:
-            self._flush()
+        self.buffer += ((task, label, score),)
+        if len(self.buffer) >= BUFFER_SIZE:
+            self.flush()
 
-    def _flush(self) -> None:
-        if self._buffer:
-            task, label, score = zip(*self._buffer, strict=True)
-            self._buffer = []
+    def flush(self) -> None:
+        """Count the events in the buffer; if this fails, or is interrupted, each of them counts once all the same."""
+        if self.buffer:
+            task, label, score = zip(*self.buffer, strict=True)
             floats = np.array(label, np.float64), np.array(score, np.float64)
-            _count(self._table, self.target == "binary", np.array(task, np.int64), *floats, *self._loss)
+            rest = np.array(task, np.int64), *floats, *self._loss
+            [_] = map(_count, (self._table,), (self.target == "binary",), *((part,) for part in rest))
+            del self.buffer[:]  # no signal handler runs between the two, see `guard`
 
     # --- read by the user ---
+
+    def _snapshot(self) -> tuple[list[Name], Floats]:
+        """All tasks and their rows, at one moment."""
+        with self._guard.lock:
+            if self._guard.level > READING:
+                self._guard.refuse()
+            self.flush()
+            return list(self._names), self._table[: len(self._names)].copy()
 
     @property
     def live(self) -> Floats:
         """The table's rows of known tasks."""
-        self._flush()
-        return self._table[: len(self._names)].copy()
+        return self._snapshot()[1]
 
     @property
     def tasks(self) -> list[Name]:
         """Task names, in the order of all arrays here."""
-        return list(self._names)
+        return self._snapshot()[0]
 
     @property
     def counts(self) -> Any:
@@ -107,7 +131,8 @@ class Tally:
     def errors(self) -> Floats:
         """Error per task: share of mistakes, or mean absolute deviation; NaN before the first event."""
         column = MISTAKES if self.target == "binary" else ABSOLUTE
-        errors: Floats = _ratio(self.live[:, column], self.live[:, EVENTS])
+        table = self.live
+        errors: Floats = _ratio(table[:, column], table[:, EVENTS])
         return errors
 
     @property
@@ -121,14 +146,15 @@ class Tally:
         return self._summary(np.sum(self.live, axis=0))
 
     def __getitem__(self, task: Name) -> dict[str, float]:
-        slot = self._names.find(task)
-        if slot < 0:
-            raise KeyError(f"there is no task {task!r}; known tasks are {', '.join(map(repr, self.tasks[:8]))}")
-        return self._summary(self.live[slot])
+        names, table = self._snapshot()
+        slot = self._names.find(task)  # a slot never changes
+        if not 0 <= slot < len(names):
+            raise KeyError(f"there is no task {task!r}; known tasks are {', '.join(map(repr, names[:8]))}")
+        return self._summary(table[slot])
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict per task, ready for a table."""
-        return [{"task": name, **self._summary(row)} for name, row in zip(self._names, self.live, strict=True)]
+        return [{"task": name, **self._summary(row)} for name, row in zip(*self._snapshot(), strict=True)]
 
     def _summary(self, row: Floats) -> dict[str, float]:
         events = row[EVENTS]
@@ -142,8 +168,9 @@ class Tally:
         }
 
     def __repr__(self) -> str:
-        total = self.total
-        return f"Tally({len(self.tasks)} tasks, {total['events']} events, error {total['error']:.4f})"
+        names, table = self._snapshot()
+        total = self._summary(np.sum(table, axis=0))
+        return f"Tally({len(names)} tasks, {total['events']} events, error {total['error']:.4f})"
 
 
 def _ratio(part: Any, whole: Any) -> Any:
@@ -163,7 +190,8 @@ def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, l
         if np.isnan(y):
             continue
         table[j, EVENTS] += 1.0
-        table[j, LOSS] += loss_value(loss, s, y, epsilon)
+        suffered = loss_value(loss, s, y, epsilon)
+        table[j, LOSS] += np.inf if np.isnan(suffered) else suffered  # no number is the worst score: sums stay sums
         if binary:  # sums of zeros and ones, without branches: whether a prediction is right is not predictable
             predicted, actual = 1.0 if s >= 0.0 else 0.0, 1.0 if y > 0.0 else 0.0
             both = predicted * actual
@@ -172,6 +200,6 @@ def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, l
             table[j, FALSE_NEGATIVE] += actual - both
             table[j, MISTAKES] += predicted + actual - 2.0 * both
         else:
-            gap = y - s
-            table[j, ABSOLUTE] += abs(gap)
+            gap = np.inf if np.isnan(s) else abs(y - s)
+            table[j, ABSOLUTE] += gap
             table[j, SQUARED] += gap * gap

@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.names import MOST_NAMES, Addition, Name, Names
-from weft.storage.batch import Batch
+from weft.compiled.jit import compiled
+from weft.names import MOST_NAMES, MOST_NESTED, Addition, Name, Names, plain
+from weft.storage.batch import SMALLEST, Batch
+from weft.storage.events import Coded
+from weft.storage.lexicon import CodedRows, CodeSlots
 from weft.storage.rows import Rows, tidy
 from weft.stream import Stream
+
+_SHORT = 128
+"""Entries of a row that is sorted by comparing all pairs."""
 
 
 class Proposal(NamedTuple):
@@ -29,36 +35,69 @@ class Vocabulary:
     def __init__(self, tasks: Names | None = None, features: Names | None = None) -> None:
         self.tasks = tasks or Names()
         self.features = features or Names()
+        self._task_codes, self._feature_codes = CodeSlots(self.tasks), CodeSlots(self.features)
 
     def propose(self, stream: Stream, labels: Floats) -> Proposal:
         """A batch in which new names have the slots after the known ones."""
-        task_slots, new_tasks = self.tasks.locate(stream.task_names)
-        feature_slots, new_features = self.features.locate(stream.data.features)
-        rows = stream.data if feature_slots is None else _with_slots(stream.data, feature_slots)
-        return Proposal(_batch(stream, rows, labels, task_slots), new_tasks, new_features)
+        if stream.coded is not None:
+            return self._propose_coded(stream, stream.coded, labels)
+        events = stream._events
+        task_slots, new_tasks = self.tasks.locate(events.names)
+        feature_slots, new_features = self.features.locate(events.data.features)
+        rows = events.data if feature_slots is None else _with_slots(events.data, feature_slots)
+        task = events.codes if task_slots is None else task_slots[events.codes]
+        return Proposal(_batch(stream, rows, labels, task), new_tasks, new_features)
+
+    def _propose_coded(self, stream: Stream, coded: Coded, labels: Floats) -> Proposal:
+        task, new_tasks = self._task_codes.locate(coded.tasks, coded.task_names)
+        if isinstance(coded.rows, CodedRows):
+            slots, new_features = self._feature_codes.locate(coded.rows.indices, coded.rows.names)
+            rows = _sorted_rows(coded.rows, slots)
+        else:
+            columns, new_features = self.features.locate(coded.rows.features)
+            rows = coded.rows if columns is None else _with_slots(coded.rows, columns)
+        return Proposal(_batch(stream, rows, labels, task), new_tasks, new_features)
 
     def accept(self, proposal: Proposal) -> None:
-        """Add the names of a proposal."""
-        self.tasks.add(proposal.tasks)
-        self.features.add(proposal.features)
+        """Add the names of a proposal: all of them, or none if memory ends."""
+        tasks, features = self.tasks.size, self.features.size
+        try:
+            self.tasks.add(proposal.tasks)
+            self.features.add(proposal.features)
+        except BaseException:
+            self.tasks.undo(proposal.tasks, tasks)
+            self.features.undo(proposal.features, features)
+            raise
 
     def read(self, stream: Stream, unknown: bool = False) -> Batch:
         """A batch for scoring: unknown tasks read the empty slot after the last.
 
         Unknown features are dropped; with `unknown` they have the slots that learning would give them.
         """
-        task_slots = self.tasks.known(stream.task_names)
-        if task_slots is not None:
-            task_slots = np.where(task_slots < 0, len(self.tasks), task_slots)
-        names = stream.data.features
-        feature_slots = self.features.locate(names)[0] if unknown else self.features.known(names)
-        rows = stream.data if feature_slots is None else _with_slots(stream.data, feature_slots)
-        return _batch(stream, rows, np.zeros(len(stream)), task_slots)
+        if stream.coded is not None:
+            task = self._task_codes.known(stream.coded.tasks, stream.coded.task_names)
+        else:
+            events = stream._events
+            slots = self.tasks.known(events.names)
+            task = events.codes if slots is None else slots[events.codes]
+        task = np.where(task < 0, len(self.tasks), task)
+        return _batch(stream, self._read_rows(stream, unknown), np.zeros(len(stream)), task)
+
+    def _read_rows(self, stream: Stream, unknown: bool) -> Rows:
+        if stream.coded is not None and isinstance(stream.coded.rows, CodedRows):
+            coded, codes = stream.coded.rows, self._feature_codes
+            if unknown:
+                return _sorted_rows(coded, codes.locate(coded.indices, coded.names)[0])
+            return _sorted_rows(coded, codes.known(coded.indices, coded.names))
+        data = stream._events.data
+        if isinstance(data.features, int) and self.features.has_only_columns and not unknown:
+            return _first_columns(data, self.features.columns)
+        slots = self.features.locate(data.features)[0] if unknown else self.features.known(data.features)
+        return data if slots is None else _with_slots(data, slots)
 
 
-def _batch(stream: Stream, rows: Rows, labels: Floats, task_slots: Ints | None) -> Batch:
-    task = stream.task_codes if task_slots is None else task_slots[stream.task_codes]
-    arrays: list[Any] = [task, labels, stream.row, rows.indptr, rows.indices, rows.values, stream.rounds]
+def _batch(stream: Stream, rows: Rows, labels: Floats, task: Ints) -> Batch:
+    arrays: list[Any] = [task, labels, stream._row, rows.indptr, rows.indices, rows.values, stream._bounds]
     return Batch(*map(np.ascontiguousarray, arrays))
 
 
@@ -70,6 +109,60 @@ def _with_slots(rows: Rows, slots: Ints) -> Rows:
         return tidy(Rows(rows.indptr.copy(), indices, rows.values.copy(), 0))
     kept = np.concatenate([[0], np.cumsum(keep)])
     return tidy(Rows(kept[rows.indptr].astype(np.int64), indices[keep], rows.values[keep], 0))
+
+
+def _first_columns(rows: Rows, columns: int) -> Rows:
+    """Rows without the entries of later columns, however many of those there may be."""
+    keep = rows.indices < columns
+    if np.all(keep):
+        return rows
+    kept = np.concatenate([[0], np.cumsum(keep)])
+    return Rows(kept[rows.indptr].astype(np.int64), rows.indices[keep], rows.values[keep], columns)
+
+
+def _sorted_rows(rows: CodedRows, slots: Ints) -> Rows:
+    """Rows over slots (-1 drops an entry), sorted, without zeros."""
+    indptr, indices, values = np.empty_like(rows.indptr), np.empty_like(rows.indices), np.empty_like(rows.values)
+    is_done = _place(rows.indptr, slots, rows.values, indptr, indices, values)
+    used = int(indptr[-1])
+    found = Rows(indptr, indices[:used], values[:used], 0)
+    return found if is_done else tidy(found)
+
+
+@compiled
+def _place(begins: Ints, slots: Ints, source: Floats, indptr: Ints, indices: Ints, values: Floats) -> bool:
+    """Keep the entries with a slot and a value, every row sorted; False if a row is long, and stays unsorted.
+
+    The place of an entry is the number of entries before it: comparing all pairs of a short row is a loop without
+    branches, and several times faster than moving entries one by one.
+    """
+    kept, is_done = 0, True
+    keys, numbers = np.empty(_SHORT, np.int64), np.empty(_SHORT)
+    indptr[0] = 0
+    for r in range(begins.shape[0] - 1):
+        first, last, is_ordered = kept, -1, True
+        for e in range(begins[r], begins[r + 1]):
+            slot, value = slots[e], source[e]
+            if slot >= 0 and abs(value) >= SMALLEST:
+                indices[kept], values[kept] = slot, value
+                kept += 1
+                is_ordered = is_ordered and slot > last
+                last = slot
+        indptr[r + 1] = kept
+        if is_ordered:
+            continue
+        count = kept - first
+        if count > _SHORT:
+            is_done = False
+            continue
+        for i in range(count):
+            keys[i], numbers[i] = indices[first + i], values[first + i]
+        for i in range(count):
+            rank = 0
+            for j in range(count):
+                rank += 1 if keys[j] < keys[i] else 0
+            indices[first + rank], values[first + rank] = keys[i], numbers[i]
+    return is_done
 
 
 def names_as_json(names: Names) -> dict[str, object]:
@@ -91,8 +184,11 @@ def names_from_json(data: object) -> Names:
 
 
 def _name(value: object) -> Name:
-    if isinstance(value, list) and value:
-        return tuple(_name(part) for part in value)
-    if isinstance(value, str | int) and not isinstance(value, bool):
-        return value
-    raise ValueError(f"{value!r} is not a name")
+    return plain(_tuples(value), "the name")
+
+
+def _tuples(value: object, depth: int = 0) -> object:
+    """Lists as tuples; deeper than a name can be they stay lists, which are no names."""
+    if isinstance(value, list) and depth <= MOST_NESTED:
+        return tuple(_tuples(part, depth + 1) for part in value)
+    return value

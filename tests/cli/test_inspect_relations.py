@@ -82,8 +82,8 @@ def test_too_few_tasks(weft_command, tasks, words):
         ("m.png", "the picture is SVG; end its name in .svg"),
         ("m", "the picture is SVG; end its name in .svg"),
         ("nowhere/m.svg", "cannot write nowhere/m.svg: the folder nowhere does not exist"),
-        ("m.weft/m.svg", "cannot write m.weft/m.svg: Not a directory; choose another place for the picture"),
-        ("folder.svg", "--plot folder.svg is a folder; give the name of a file in it"),
+        ("m.weft/m.svg", "cannot write m.weft/m.svg: Not a directory; a folder in its path is a file"),
+        ("folder.svg", "cannot write folder.svg: it is a folder; give the name of a file"),
     ],
 )
 def test_places_that_cannot_be_drawn_to(weft_command, model, place, words):
@@ -96,9 +96,9 @@ def test_a_folder_that_may_not_be_written(weft_command, model, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "somewhere")
 
-    monkeypatch.setattr("weft.store.files.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("weft.store.files.os.open", refuse)
     error = weft_command("inspect", "m.weft", "--plot", "m.svg", code=2).stderr
-    assert error == "weft: cannot write m.svg: Permission denied; choose another place for the picture\n"
+    assert error == "weft: cannot write m.svg: Permission denied; check the permissions of the file and its folder\n"
 
 
 def test_the_model_is_not_drawn_over(weft_command, model):

@@ -165,22 +165,25 @@ def test_the_handler_of_ctrl_c_is_put_back(weft_command, events):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize("crash_in", ["write_states", "write_atomic"])
+@pytest.mark.parametrize(("crash_in", "at"), [("write_states", 3), ("model", 4)])  # the progress is an Output, too
 @pytest.mark.parametrize("after_write", [False, True])
-def test_a_crash_around_a_write_loses_and_repeats_nothing(weft_command, events, monkeypatch, crash_in, after_write):
+def test_a_crash_around_a_write_loses_and_repeats_nothing(weft_command, events, monkeypatch, crash_in, at, after_write):
     weft_command("learn", events, "--model", "whole.weft")
-    original, calls = getattr(learning, crash_in), []
+    owner, name = (learning.Output, "__exit__") if crash_in == "model" else (learning, crash_in)
+    original, calls = getattr(owner, name), []
 
     def crashing(*arguments):
         calls.append(1)
-        if len(calls) < 3:
+        if len(calls) < at:
             return original(*arguments)
         if after_write:
             original(*arguments)
+        elif owner is learning.Output:
+            arguments[0]._file.close()  # what was written stays behind
         raise RuntimeError("the machine died")
 
     with monkeypatch.context() as patched:
-        patched.setattr(learning, crash_in, crashing)
+        patched.setattr(owner, name, crashing)
         with pytest.raises(AssertionError, match="the machine died"):
             weft_command("learn", events, "--model", "m.weft", "--every", "10")
     weft_command("learn", events, "--model", "m.weft")

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 import weft
-from weft.cli.main import COMMANDS, ELSEWHERE, main
+from weft.cli.main import COMMANDS, ELSEWHERE, cli, main
+from weft.cli.signals import Stopped
 
 
 def test_help_names_every_command_and_imports_nothing_heavy():
@@ -53,7 +54,7 @@ def test_usage_errors(weft_command, arguments):
         ),
         (["predict", "no.jsonl", "--model", "m.weft"], "weft: there is no model file m.weft"),
         (["inspect", "m.weft"], "weft: there is no model file m.weft"),
-        (["inspect", "."], "weft: .: Is a directory"),
+        (["inspect", "."], "weft: cannot read .: Is a directory; give the name of a file"),
         (["catalogue", "pa-itl"], "weft: unknown learner 'pa-itl' (that is pa)"),
         (["compare", "e.txt", "--learner", "pa"], "weft: e.txt: cannot tell the format"),
         (["compare", "e.jsonl", "--learner", "pa:C"], "weft: 'C' is not a setting; write NAME=VALUE"),
@@ -96,3 +97,15 @@ def test_a_command_of_another_distribution_says_how_to_install_it(weft_command, 
     assert "weft-reproduction" in told
     assert "make venv" in told
     assert "reproduce" in weft_command("--help").output
+
+
+@pytest.mark.parametrize(("stop", "code"), [(KeyboardInterrupt(), 130), (Stopped(15), 143)])
+def test_a_signal_before_a_command_begins(monkeypatch, capsys, stop, code):
+    def interrupted(*_, **__):
+        raise stop
+
+    monkeypatch.setattr(cli, "make_context", interrupted)
+    with pytest.raises(SystemExit) as left:
+        main(["catalogue"])
+    assert left.value.code == code
+    assert capsys.readouterr().err.strip() == "weft: interrupted"

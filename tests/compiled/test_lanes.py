@@ -86,3 +86,21 @@ def test_four_columns():
     rows = [array.ravel()[at : at + 4] for at in (3, 50, 21, 10)]
     assert target[:16].reshape(4, 4).T.tolist() == np.array(rows).tolist()
     assert target[16:].reshape(4, 4).tolist() == np.array(rows).tolist()
+
+
+def test_numbers_of_32_bits():
+    """They are read exactly, and rounded to the nearest when they are stored; none becomes infinite."""
+    numbers = np.array([0.1, -0.0, 3.5e38, -1e300, 1e-46, 1.0 + 2.0**-24, 1.0 + 3 * 2.0**-24, 1e-40] * 2)
+    rounded = np.clip(numbers, -lanes.LARGEST_32, lanes.LARGEST_32).astype(np.float32)
+    out, back = np.full(32, np.nan, np.float32), np.full(32, np.nan)
+    ints = [np.uint64(at) for at in (0, 4, 8, 12)]
+    transpose_four(numbers, *ints, out)
+    assert out[16:].tobytes() == rounded.tobytes()
+    transpose_four(rounded, *ints, back)
+    assert back[16:].tobytes() == rounded.astype(np.float64).tobytes()
+    assert np.isfinite(back).all()
+    ints = [np.uint64(at) for at in (0, 2, 4, 6)]
+    transpose_two(numbers, *ints, out)
+    assert out[8:16].tobytes() == rounded[:8].tobytes()
+    transpose_two(rounded, *ints, back)
+    assert back[8:16].tobytes() == rounded[:8].astype(np.float64).tobytes()

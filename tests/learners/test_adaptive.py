@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 import weft
-from learners.adaptive_runs import GROUP
-from oracles.adaptive import Adaptive, Auto
+from learners.adaptive_runs import GROUP, ORACLES
 from weft.learners.adaptive.state import Stack
 from weft.storage import pairs
 
 pytestmark = pytest.mark.xdist_group(GROUP)
 
-LEARNERS = {"adaptive": Adaptive, "auto": Auto}
 KINDS = ("sparse", "dense", "mixed", "fading")
 
 
@@ -37,10 +35,10 @@ def events(seed, loss, kind, n=160, tasks=5):
 @pytest.mark.parametrize("limit", [1 << 23, 40], ids=["table", "hashed"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["logistic", "square"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ORACLES)
 def test_oracle(name, loss, kind, limit, monkeypatch):
     monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
-    oracle, model = LEARNERS[name](loss), weft.Model(name, loss=loss)
+    oracle, model = ORACLES[name](loss), weft.Model(name, loss=loss)
     stream = events(0, loss, kind)
     for x, y, task in stream[:60]:
         before = model.predict_one(x, task)
@@ -54,10 +52,10 @@ def test_oracle(name, loss, kind, limit, monkeypatch):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ORACLES)
 def test_rounds(name, loss):
     rng = np.random.default_rng(3)
-    oracle, model = LEARNERS[name](loss), weft.Model(name, loss=loss)
+    oracle, model = ORACLES[name](loss), weft.Model(name, loss=loss)
     for _ in range(30):
         n = int(rng.integers(1, 5))
         rows = [{f"f{j}": float(rng.normal()) for j in rng.permutation(6)[:3]} for _ in range(n)]
@@ -68,7 +66,7 @@ def test_rounds(name, loss):
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 def test_borrowing_and_explanation(loss):
-    oracle, model = Auto(loss), weft.Model("auto", loss=loss)
+    oracle, model = ORACLES["auto"](loss), weft.Model("auto", loss=loss)
     for x, y, task in events(5, loss, "mixed"):
         oracle.learn(x, y, task)
         model.learn_one(x, y, task)
@@ -98,7 +96,7 @@ def test_probabilities():
 
 
 @pytest.mark.parametrize("limit", [1 << 23, 40], ids=["table", "hashed"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ORACLES)
 def test_sums_are_up_to_date_when_a_feature_becomes_dense(name, limit, monkeypatch):
     """In bulk they are updated at the first dense feature, or at the end; with single events after every event."""
     monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import weft
-from learners.budget_runs import GRAPHS, NAMES, N, dense_events, text_events
+from learners.budget_runs import GRAPHS, NAMES, ORACLES, Base, N, dense_events, learn_beside, text_events
 from weft.evaluation import budget_cost, record_budget
 
 pytestmark = pytest.mark.xdist_group("budget")
@@ -74,6 +75,32 @@ def test_a_budget_of_bytes_is_kept(graph, name):
     assert (found.most_rows, found.most_bytes) == (math.inf, 4000)
     assert found.evictions > 20
     assert found.too_large == 0
+
+
+@pytest.mark.parametrize("name", ["mtbprj", "mtbprj-2"])
+@pytest.mark.parametrize("graph", ["complete", "cliques", "path"])
+def test_a_long_row_evicts_several(graph, name):
+    """A budget of bytes against the oracle, which makes room until what it holds is small enough."""
+    model, events = make(name, graph, "linear", budget="4kB"), text_events(31, T=150, words=6)
+    X = events.X.toarray()
+    X[::5] = text_events(32, T=30, words=80).X.toarray()
+    events = events._replace(X=sparse.csr_array(X))
+    oracle = ORACLES[name](Base("linear"), GRAPHS[graph][1], N, B=math.inf)
+    erred, step = set(), oracle.mistake
+
+    def mistake(t):
+        erred.add(t.task)
+        step(t)
+
+    def is_over():
+        movers = 0 if name == "mtbprj" else N if graph == "path" else len(erred)
+        size, rows = sum(16 * np.count_nonzero(item.row) + 56 for item in oracle.S), len(oracle.S)
+        return size + 16 * rows**2 + 8 * movers * rows > 4000
+
+    oracle.mistake, oracle.is_over = mistake, is_over
+    learn_beside(model, oracle, events)
+    times = [eviction.time for eviction in oracle.evictions]
+    assert len(times) > len(set(times)) + 2
 
 
 @pytest.mark.parametrize("name", BUDGETED)

@@ -41,6 +41,15 @@ def test_a_row_of_zeros_changes_nothing(name):
     assert all(np.array_equal(a, b) for a, b in zip(model.state, weights, strict=True))
 
 
+def test_a_loss_of_exactly_zero_changes_no_precision():
+    """After a row of 1 the weight is 1/2, so that a row of 2 has the margin 1."""
+    model = weft.Model("cw-col", r=1.0, mix=1.0)
+    model.learn_one([1.0], 1, "ann")
+    before = [array.copy() for array in model.state]
+    assert model.learn_one([2.0], 1, "ann") == 1.0
+    assert all(np.array_equal(a, b) for a, b in zip(model.state, before, strict=True))
+
+
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_the_parts_of_a_score(name):
     found = events("all")

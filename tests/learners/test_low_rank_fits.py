@@ -64,6 +64,14 @@ def test_extrapolation_saves_most_of_the_steps():
         assert value < mtfl_objective(off, X, y, 1.0, 1e-4)
 
 
+def test_large_weights_end_a_fit_at_a_relative_change():
+    """Weights of a million change by more than CLOSE at every step, by rounding alone."""
+    X, y = tasks(1)
+    large = [1e6 * one for one in y]
+    assert features(X, large, 1.0, 1e10).steps < 3 * features(X, y, 1.0, 1e-2).steps
+    assert traced(X, large, 1e5, SQUARE).steps < 3 * traced(X, y, 0.1, SQUARE).steps
+
+
 def test_feature_learning_against_a_convex_solver():
     X, y = tasks(1)
     W = cp.Variable((6, 4))

@@ -153,6 +153,22 @@ def test_a_round_in_which_everyone_is_dormant_changes_nothing(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_labels_of_one_row(algorithm):
+    """All tasks of a round show the same row: neighbours in the table of weights, and tasks in another order."""
+    rng = np.random.default_rng(8)
+    X, Y = rng.normal(size=(40, 9)) / 2.0, np.sign(rng.normal(size=(40, 6)))
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    names, others = ["a", "b", "c", "d", "e", "f"], ["e", "b", "f", "a", "d", "c"]
+    model = weft.Model(algorithm, norm="l1", C=0.3)
+    halves = [weft.Stream.shared(X[:20], Y[:20], names), weft.Stream.shared(X[20:], Y[20:], others)]
+    scores = np.concatenate([np.ravel(model.learn(half)) for half in halves])
+    task, rounds = names * 20 + others * 20, np.repeat(range(40), 6)
+    expected, W, _ = oracle.run(algorithm, np.repeat(X, 6, 0), Y.ravel(), task, rounds, norm="l1", C=0.3)
+    close(scores, expected, 1e-9)
+    close(model.weights(), W, 1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_row_longer_than_the_given_r_is_reported(algorithm):
     parameters = {"R": 1.0} if algorithm == "infinite-horizon" else {"R": 1.0, "T": 4}
     model = weft.Model(algorithm, **parameters)

@@ -19,6 +19,7 @@ SETTINGS = {
     "mistake": {"alpha": 0.8, "C": 1.0, "condition": "mistake"},
     "active": {"alpha": 0.5, "C": 0.4, "lam": 0.7, "condition": "active"},
     "floor": {"alpha": 0.4, "C": 1.0, "lam": 0.1, "p_min": 0.08},
+    "no room above the floor": {"alpha": 0.4, "C": 1.0, "lam": 0.1, "p_min": 0.3},
     "frozen": {"alpha": 0.4, "C": 1.0, "lam": math.inf},
     "all ears": {"alpha": 0.0, "C": 1.0, "lam": 2.0},
 }

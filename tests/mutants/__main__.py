@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from itertools import accumulate
 from pathlib import Path
 
 from mutants import results, warm
@@ -19,6 +20,8 @@ from mutants.table import FAMILIES
 ROOT = Path(__file__).parents[2]
 EXPLAINED = Path(__file__).with_name("explained.toml")
 CONTROL_SECONDS = 300.0
+SHORT = 10.0
+"""Seconds of the processor that the lists of a short run take together, or more with the last of them."""
 SLOWER, MORE = 3.0, 15.0
 """A mutant may take this many times as long as the unchanged text, and so many seconds more."""
 
@@ -36,7 +39,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--examples", type=int, default=8, metavar="N", help="examples of a property")
     parser.add_argument("--deselect", action="append", default=[], metavar="TEST", help="a test that fails at present")
     parser.add_argument("--results", type=Path, default=ROOT / "mutants-results" / "results.jsonl", metavar="FILE")
-    parser.add_argument("--thorough", action="store_true", help="survivors are tried with all tests of their family")
+    effort = parser.add_mutually_exclusive_group()
+    effort.add_argument("--short", action="store_true", help=f"only the first lists of tests, about {SHORT:g} seconds")
+    effort.add_argument("--thorough", action="store_true", help="survivors are tried with all tests of their family")
     parser.add_argument("--list", action="store_true", help="only list the mutants of the sample")
     parser.add_argument("--report", action="store_true", help="only the summary of what was run before")
     return parser.parse_args(arguments)
@@ -48,13 +53,16 @@ def main(arguments: list[str] | None = None) -> int:
     everything = all_mutants(ROOT)
     explained = results.read_explained(EXPLAINED, (one for many in everything.values() for one in many))
     chosen = _chosen(options, everything)
+    if options.short:
+        chosen = [(name, one) for name, one in chosen if not any(entry.covers(one) for entry in explained)]
     if options.list:
         for family, mutant in chosen:
             print(f"{family}: {mutant.file}:{mutant.line} ({mutant.operator})")
             print(f"  -{mutant.before.strip()}\n  +{mutant.after.strip()}")
         return 0
     sources = {file: results.digest([ROOT / file]) for file in {mutant.file for _, mutant in chosen}}
-    store = results.Results(options.results, _tests(), options.thorough)
+    effort = "short" if options.short else "thorough" if options.thorough else "all"
+    store = results.Results(options.results, _tests(), effort)
     if not options.report:
         _run(options, chosen, store, sources)
     done = [store.of(mutant, sources[mutant.file]) for _, mutant in chosen]
@@ -109,6 +117,8 @@ def _run(
         def jobs() -> Iterator[warm.Job]:
             for number, (name, one) in enumerate(missing):
                 stages = families[name].tests_of(one.file, options.thorough)
+                if options.short:
+                    stages = _first(stages, control)
                 seconds = SLOWER * sum(control[stage] for stage in stages) + MORE
                 text = one.applied((workers.original / one.file).read_text())
                 yield warm.Job(number, stages, seconds, one.file, text, tuple(options.deselect))
@@ -123,6 +133,11 @@ def _run(
             print(
                 f"[{count}/{len(missing)} {spent:.0f} s] {result.outcome:8} {result.seconds:6.1f} s {place}", flush=True
             )
+
+
+def _first(stages: tuple[str, ...], control: dict[str, float]) -> tuple[str, ...]:
+    """Up to the list with which SHORT seconds are reached."""
+    return stages[: 1 + sum(total < SHORT for total in accumulate(control[stage] for stage in stages))]
 
 
 def _control(options: argparse.Namespace, workers: warm.Workers, lists: list[str]) -> dict[str, float]:

@@ -12,6 +12,8 @@ from typing import Any
 from mutants.operators import Mutant
 
 KILLED = ("failed", "timeout", "crash")
+EFFORTS = ("short", "all", "thorough")
+"""Which tests a mutant is run with: short lists of its family, all of them, or all tests of the files in the lists."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,18 @@ class Results:
     or when more tests are asked for.
     """
 
-    def __init__(self, path: Path, tests: str, thorough: bool = False) -> None:
-        self.path, self.thorough = path, f"{tests} thorough"
-        self.tests = self.thorough if thorough else tests
+    def __init__(self, path: Path, tests: str, effort: str = "all") -> None:
+        """`effort` is one of EFFORTS; a survivor of a greater effort is one of a smaller effort, too."""
+        self.path = path
+        self.accepted = tuple(f"{tests} {effort}" for effort in EFFORTS[EFFORTS.index(effort) :])
+        self.tests = self.accepted[0]
         lines = path.read_text().splitlines() if path.exists() else []
         self.known = {(one.key, one.source): one for one in (Result(**json.loads(line)) for line in lines)}
 
     def of(self, mutant: Mutant, source: str) -> Result | None:
         """The result, if it still holds."""
         found = self.known.get((mutant.key, source))
-        return None if found is None or (found.survived and found.tests not in (self.tests, self.thorough)) else found
+        return None if found is None or (found.survived and found.tests not in self.accepted) else found
 
     def add(self, result: Result) -> None:
         self.known[result.key, result.source] = result

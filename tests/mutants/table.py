@@ -64,6 +64,7 @@ _LEARNERS, _LAWS, _MATHS, _GUARANTEES = (
 )
 _BUDGET = f"{_LEARNERS}budget.py -k 'name_alone or several or not_declared or matrix or one_task or oldest or longer'"
 _COLUMNS = f"{_LEARNERS}column_blocks.py -k '(mtrbp or mtbprj-2) and 37 or mtforg and 16 or one_by_one'"
+_EXPLAINED = "tests/inspection/test_explanation.py -k 'mt-ogd or mt-pnorm or mt-eg or mt-ftrl'"
 
 FAMILIES = (
     learners(
@@ -93,12 +94,14 @@ FAMILIES = (
         first={
             "ball_shift": (f"{_LEARNERS}projections.py",),
             "distances": (f"{_LEARNERS}distances.py",),
+            "forms": (_EXPLAINED,),
             "hedge*": (f"{_LEARNERS}hedge.py",),
             "leader": (f"{_LEARNERS}mirror_maps.py",),
             "links": (f"{_LEARNERS}projections.py", f"{_LEARNERS}mirror_maps.py"),
             "mirror*": (f"{_LEARNERS}mirror_maps.py",),
             "parameters": (f"{_LEARNERS}descent_refusals.py",),
             "projections": (f"{_LEARNERS}projections.py",),
+            "shares": (_EXPLAINED,),
             "tuning": (f"{_LEARNERS}tuning.py",),
         },
         share=2,
@@ -220,7 +223,12 @@ FAMILIES = (
             "tests/contracts/test_bad_input.py",
         ),
         {
+            "*/batch.py": ("tests/storage/test_batch.py",),
             "*/rows.py": ("tests/storage/test_rows.py", "tests/contracts/test_bad_input.py"),
+            "*/sa*.py": ("tests/storage/test_state.py",),
+            "*/single.py": ("tests/storage/test_single.py",),
+            "*/sparse_rows.py": ("tests/storage/test_sparse_rows.py",),
+            "*/state.py": ("tests/storage/test_state.py",),
             "*/two_parts.py": (f"{_LEARNERS}mirror_descent.py",),
             "*/tally.py": ("tests/test_tally.py",),
         },
@@ -264,5 +272,10 @@ FAMILIES = (
             "tests/cli/test_inspect_relations.py",
             "tests/contracts/test_purity.py --settings pa,mtbprj,mt-ogd,osmtl-e -k copy",
         ),
+        {
+            "*/explanation.py": ("tests/inspection/test_explanation.py",),
+            "*/relations.py": ("tests/inspection/test_relations.py",),
+            "*/support.py": ("tests/cli/test_inspect_support.py",),
+        },
     ),
 )

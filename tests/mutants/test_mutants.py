@@ -125,13 +125,13 @@ def test_results_are_kept_as_long_as_they_hold(tmp_path):
     assert Results(path, "t").of(mutant, "s") == Results(path, "other").of(mutant, "s") == killed
     assert Results(path, "t").of(mutant, "another text") is None
     survivor = Result(**{**killed.__dict__, "outcome": "survived"})
-    Results(path, "t").add(survivor)
-    assert Results(path, "t").of(mutant, "s") == survivor
+    Results(path, "t").add(Result(**{**survivor.__dict__, "tests": "t all"}))
+    assert Results(path, "t").of(mutant, "s") == Results(path, "t", effort="short").of(mutant, "s") is not None
     assert Results(path, "other").of(mutant, "s") is None
-    assert Results(path, "t", thorough=True).of(mutant, "s") is None
-    tried = Results(path, "t", thorough=True)
+    assert Results(path, "t", effort="thorough").of(mutant, "s") is None
+    tried = Results(path, "t", effort="thorough")
     tried.add(Result(**{**survivor.__dict__, "tests": tried.tests}))
-    assert Results(path, "t", thorough=True).of(mutant, "s") == Results(path, "t").of(mutant, "s") is not None
+    assert Results(path, "t", effort="thorough").of(mutant, "s") == Results(path, "t").of(mutant, "s") is not None
 
 
 def test_explained_survivors_are_counted_apart():

@@ -54,6 +54,7 @@ def warm_up(examples: int) -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     os.environ["WEFT_PLAIN"] = "1"
+    os.environ.pop("WEFT_DATA", None)  # real data sets take minutes in plain mode
     import cvxpy  # noqa: F401
     import hypothesis
     import hypothesis.extra.numpy

@@ -7,7 +7,8 @@ returned to the prior (log-loss), or by AdaHedge (squared loss; de Rooij, van Er
 
 State: per (task, feature) own `wO gO`, gradient `wA gA`, betting `th G L R`; per feature `wP gP`, `wA0 gA0`,
 `th0 G0 L0 R0`, and `cnt s1 s2` of its non-zero values; per task `n logw cost loss`, or `n Lk gap eta_k ysum dev loss`.
-What is absent reads as its start value.
+What is absent reads as its start value. With `short` the numbers of (task, feature) are stored in 32 bits, as the
+kernels store them: see `Short`.
 
 Interpretation. Features are numbered as learning first meets them with a value that counts; the sums run by number,
 then over `dense_list` as it stood before the event, then the bias. `dense_list` is scanned from the front: a feature
@@ -33,6 +34,8 @@ PRIOR = (0.8, 0.1, 0.1)  # stack, own, pooled
 BIAS = None  # no feature has this name
 TABLES = "cnt s1 s2 wO gO wA gA th G L R wP gP wA0 gA0 th0 G0 L0 R0 wN n ysum dev cost gap"
 FADING = "gO gA th G R gP gA0 th0 G0 R0"
+SHORT = "wO gO wA gA th G L R"
+LARGEST_32 = float(np.finfo(np.float32).max)
 SEATS, SPREAD = 33, 10.0  # of the second-order expert: most features and the bias, and the first diagonal of A^-1
 
 
@@ -55,6 +58,23 @@ class Zeros(dict):
         return 0.0
 
 
+class Short(Zeros):
+    """Numbers of pairs in 32 bits; those of biases are not rounded.
+
+    Sums that fade are rounded after they are multiplied by the weight of an event: the kernels let the events become
+    heavier instead of the sums lighter.
+    """
+
+    def __init__(self, weight):
+        self.weight = weight
+
+    def __setitem__(self, key, number):
+        if key[1] is not BIAS:
+            (a,) = self.weight
+            number = float(np.float32(clip(number * a, -LARGEST_32, LARGEST_32))) / a
+        super().__setitem__(key, number)
+
+
 Frame = namedtuple("Frame", "mu sd mk ready")
 # What scoring finds out: z feature -> scaled value in the order of the sums, parts feature -> (own, shared) weights
 View = namedtuple("View", "z D parts e c s f w p frame")
@@ -63,6 +83,7 @@ View = namedtuple("View", "z D parts e c s f w p frame")
 class Adaptive:
     V0 = (0.5, 0.5)  # gradient, betting
     mixes = False
+    short = False
 
     def __init__(self, loss="logistic", *, own_prior=0.0, second_order=False, half_life=math.inf):
         self.binary = {"logistic": True, "square": False}[loss]
@@ -74,8 +95,10 @@ class Adaptive:
         if second_order:
             self.seats, self.A = [BIAS], np.eye(1) / SPREAD
         self.ids, self.dense_list, self.y0 = {}, [], 0.0
+        self.weight = [1.0]
         for name in TABLES.split():
-            setattr(self, name, Zeros())
+            weight = self.weight if name in FADING.split() else [1.0]
+            setattr(self, name, Short(weight) if self.short and name in SHORT.split() else Zeros())
         self.Y = self.YY = self.DEV = self.W = self.wc = self.lo = self.hi = self.ulo = self.uhi = 0.0
 
     def row(self, row):
@@ -283,13 +306,17 @@ class Adaptive:
         for name in FADING.split():
             table = getattr(self, name)
             for key in table:
-                table[key] *= self.fade
+                dict.__setitem__(table, key, table[key] * self.fade)
+        self.weight[0] /= self.fade
+        if self.weight[0] > 2.0**60:
+            self.weight[0] /= 2.0**60
         self.H = [h * self.fade for h in self.H]
 
     def step(self, w, acc, key, h, prior=0.0):
         if h != 0.0:
-            acc[key] += h * h
-            w[key] -= self.eta * h / math.sqrt(acc[key] + (EPS + prior))
+            squares = acc[key] + h * h
+            w[key] -= self.eta * h / math.sqrt(squares + (EPS + prior))
+            acc[key] = squares
 
     def stake(self, th, G, L, R, key, b, h):
         if h != 0.0:

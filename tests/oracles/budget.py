@@ -172,8 +172,11 @@ class Mtbprj(MtPerceptron):
                 self.absorb(t, a[:n])
                 return
         self.append(t)  # lines 8 to 10
-        if len(self.S) > self.B:
+        while self.is_over():
             self.make_room(t)
+
+    def is_over(self):
+        return len(self.S) > self.B
 
     def absorb(self, t, a):
         self.b = self.b + t.label * a  # line 7

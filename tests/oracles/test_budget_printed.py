@@ -52,9 +52,8 @@ def test_without_absolute_values_negative_weights_leave_first(graph):
 class Late(Mtbprj2):
     """Line 8 of Algorithm 2: |S| <= B leaves room."""
 
-    def make_room(self, t):
-        if len(self.S) > self.B + 1:
-            super().make_room(t)
+    def is_over(self):
+        return len(self.S) > self.B + 1
 
 
 class Unset(Mtbprj2):

@@ -1,5 +1,7 @@
 """States grow without losing anything, in both layouts, and come back from their live part."""
 
+import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -212,7 +214,8 @@ def test_what_does_not_fit_is_refused(case, plan):
 
 
 def test_a_learner_may_check_more():
-    def check(arrays):
+    def check(arrays, sizes):
+        assert (sizes["task"], sizes["feature"]) == (2, 4)
         if arrays["scalars"][0] < 0:
             raise ValueError("no such scalar")
 
@@ -222,6 +225,19 @@ def test_a_learner_may_check_more():
     found["scalars"][0] = -1.0
     with pytest.raises(ValueError, match="no such scalar"):
         restore(blank(plan), plan, found, 2, 4)
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.5, math.nan, math.inf, 2.0**53])
+def test_counters_are_integers_from_zero(value):
+    plan = replace(plan_of(True), counters={"scalars": (1, 3)})
+    found = live(make_room_for_names(blank(plan), plan, 2, 4), plan, 2, 4)
+    found["scalars"][[0, 2]] = value  # no counters
+    restore(blank(plan), plan, found, 2, 4)
+    found["scalars"][3] = value
+    with pytest.raises(ValueError, match="the scalars of the file count in numbers that are not integers"):
+        restore(blank(plan), plan, found, 2, 4)
+    with pytest.raises(ValueError, match="the scalars of the file count"):
+        restore(blank(plan), replace(plan, counters={"scalars": ()}), found, 2, 4)
 
 
 @pytest.mark.parametrize("size", [10, 600], ids=["in pieces", "at once"])

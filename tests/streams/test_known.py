@@ -158,3 +158,17 @@ def test_the_real_ones(name):
     assert found.y.shape[0] == described.rows
     if described.label != "topics":
         assert len(np.unique(found.task)) == described.tasks
+
+
+def test_without_a_home_folder_the_chosen_folder_is_searched(tmp_path, monkeypatch):
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("WEFT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("weft.cache.places.Path.home", unknown)
+    monkeypatch.setenv("WEFT_DATA", str(tmp_path))
+    assert folders() == [tmp_path]
+    monkeypatch.delenv("WEFT_DATA")
+    with pytest.raises(OSError, match="set WEFT_CACHE to a folder of your own"):
+        folders()

@@ -6,13 +6,12 @@ altered, or not what its name says counts as absent, and is made again.
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.places import user_cache
+from weft.cache.places import user_cache
+from weft.store.files import write_atomic
 from weft_reproduction.digest import key
 from weft_reproduction.experiment import Experiment, Figures, Settings
 
@@ -78,16 +77,7 @@ def store(folder: Path, cell: Cell, figures: Figures, seconds: float) -> None:
     }
     text = json.dumps({"cell": told, "sum": _sum(told)}, ensure_ascii=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{cell.key}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomic(path, text.encode())
 
 
 def _path(folder: Path, cell: Cell) -> Path:

@@ -84,9 +84,10 @@ def command(
         for section in sections:
             _show(section)
     if page is not None:
+        from weft.store.files import write_atomic
         from weft_reproduction.page import render
 
-        Path(page).write_text(render(sections), encoding="utf-8")
+        write_atomic(page, render(sections).encode())
         click.echo(f"weft: wrote {page}", err=True)
     if outcome.failures:
         _list_failures(outcome.failures)

@@ -9,6 +9,7 @@ from rich.text import Text
 from weft.cli.colour_scale import GREY, Scale, scale_of
 from weft.cli.heat_map import figure
 from weft.inspection.relations import Relations, arranged
+from weft.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +27,7 @@ def print_relations(screen: "Console", relations: Relations) -> None:
             screen.print(line, soft_wrap=True)
         return
     beside = BARS + FIGURE + 2 if relations.apart is not None else 0
-    longest = max(Text(name).cell_len for name in relations.names)
+    longest = max(Text(printable(name)).cell_len for name in relations.names)
     room = screen.width - 4 - beside
     most = (room - min(longest, WIDEST_NAME)) // 2
     if len(relations.members) > most:
@@ -46,7 +47,7 @@ def _loners(drawn: Relations) -> list[Text]:
 
 def _names(drawn: Relations) -> list[Text]:
     """Cut and padded to one width."""
-    names = [Text(_printable(name)) for name in drawn.names]
+    names = [Text(printable(name)) for name in drawn.names]
     for name in names:
         name.truncate(WIDEST_NAME, overflow="ellipsis")
     width = max(name.cell_len for name in names)
@@ -108,7 +109,3 @@ def _legend(drawn: Relations, scale: Scale, in_colour: bool) -> Text:
         line.append(" ", style=f"on {scale.colour(scale.low + (scale.high - scale.low) * step / (steps - 1))}")
     line.append(f" {figure(scale.high)}")
     return line.append("   ").append("  ", style=f"on {GREY}").append(f" {itself}") if itself else line
-
-
-def _printable(name: str) -> str:
-    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in name)

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
+from weft.cli.compiling import announced
 from weft.cli.options import Reading, example, file_options, json_option, parse_learner
-from weft.cli.tables import console, plural, print_json
+from weft.cli.tables import console, plural, print_json, tell
 
 DEFAULT_LEARNERS = ("auto", "pa", "pa:pooled=true", "implicit")
 TIME_LIMIT = 60.0
@@ -81,9 +82,10 @@ def command(
     else:
         stream = _whole(file, reading, _kind(chosen))
     show = not as_json and sys.stderr.isatty()
-    comparison = compare(
-        stream, chosen, shuffles=shuffles, seed=seed, progress=show, time_limit=time_limit, leave_out=everyone
-    )
+    with announced("learners"):
+        comparison = compare(
+            stream, chosen, shuffles=shuffles, seed=seed, progress=show, time_limit=time_limit, leave_out=everyone
+        )
     if as_json:
         print_json(comparison.as_json())
     else:
@@ -128,9 +130,9 @@ def _catalogue(stream: Any) -> dict[str, Any]:
 
 def _whole(file: str, reading: Reading, target: Any) -> Any:
     """The file as one stream."""
-    from weft.streams import read_chunks
+    from weft.streams import read_whole
 
-    chunk = next(read_chunks(file, target=target, chunk=sys.maxsize, **reading.keywords))
+    chunk = read_whole(file, target=target, **reading.keywords)
     if chunk.skipped:
-        click.echo(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}", err=True)
+        tell(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}")
     return chunk.stream

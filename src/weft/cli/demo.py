@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.compiling import announced
+from weft.cli.model_lock import locked
 from weft.cli.options import example, program
 from weft.cli.tables import console, count, new_table, print_json, share
+from weft.store.files import expect_place
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -77,6 +80,7 @@ def command(events: int, tasks: int, seed: int, path: str, as_json: bool) -> Non
 
     if events < tasks:
         raise ValueError(f"--events {events} is less than --tasks {tasks}: every task needs an event")
+    expect_place(path)
     _refuse_to_replace(Path(path))
     loners = max(2, tasks // 6)
     stream = related_tasks(
@@ -88,9 +92,11 @@ def command(events: int, tasks: int, seed: int, path: str, as_json: bool) -> Non
     for candidate in CANDIDATES:
         if not as_json and sys.stderr.isatty():
             click.echo(f"learning: {candidate.label} ...\r", err=True, nl=False)
-        results.append(_run(candidate, stream))
+        with announced(candidate.learner):
+            results.append(_run(candidate, stream))
     saved = next(result for result in results if result.candidate.label == SAVED)
-    saved.model.save(path)
+    with locked(Path(path)):
+        saved.model.save(path)
     if as_json:
         print_json(_as_json(results, stream, path))
     else:

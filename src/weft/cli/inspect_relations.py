@@ -3,9 +3,8 @@
 import os
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from weft.cli.tables import console, count, plural
+from weft.cli.tables import console, count, plural, tell
+from weft.store.files import expect_place, is_special, write_atomic
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -85,28 +84,20 @@ def print_matrix(model: "Model") -> None:
 
 def expect_svg(plot: str, model_path: str) -> None:
     """Refuse what cannot become a picture before anything else is done."""
-    if not plot.lower().endswith(".svg"):
+    if not plot.lower().endswith(".svg") and not is_special(plot):
         raise ValueError(f"--plot {plot}: the picture is SVG; end its name in .svg")
     if os.path.realpath(plot) == os.path.realpath(model_path):
         raise ValueError(f"--plot {plot} would replace the model; give the picture another name")
-    if os.path.isdir(plot):
-        raise ValueError(f"--plot {plot} is a folder; give the name of a file in it")
+    expect_place(plot)
 
 
 def plot_relations(model: "Model", plot: str) -> None:
     """Draw the relations into a file."""
     from weft.cli.heat_map import MOST_DRAWN, draw
     from weft.inspection.relations import read_relations
-    from weft.store.files import write_atomic
 
     found = read_relations(model)
-    picture = draw(found).encode()
-    try:
-        write_atomic(plot, picture)
-    except FileNotFoundError:
-        raise  # a sentence already
-    except OSError as error:
-        raise ValueError(f"cannot write {plot}: {error.strerror}; choose another place for the picture") from None
+    write_atomic(plot, draw(found).encode())
     what = "relations" if found.has_matrix else "personal parts"
     gathered = f", in {MOST_DRAWN} clusters" if found.has_matrix and found.tasks > MOST_DRAWN else ""
-    click.echo(f"weft: drew the {what} of {plural(found.tasks, 'task')}{gathered} into {plot}", err=True)
+    tell(f"weft: drew the {what} of {plural(found.tasks, 'task')}{gathered} into {plot}")

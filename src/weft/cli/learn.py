@@ -4,18 +4,24 @@ import shlex
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.compiling import Watch, announced
 from weft.cli.options import Reading, example, file_options, json_option, parse_settings, parse_tasks, program
-from weft.cli.tables import console, count, plural, print_json, share, tally_table
+from weft.cli.tables import console, count, plural, print_json, share, tally_table, tell
+from weft.printable import printable
 
 if TYPE_CHECKING:
     from weft.cli.learning import ModelFile, Run
+    from weft.cli.progress_file import Entry
+    from weft.model import Model
 
 DEFAULT_LEARNER = "auto"
+LEAST_FOR_RATE = 10_000
 _MOST_SKIPPED = 10
 
 
@@ -94,42 +100,81 @@ class Asked:
 
 
 def _learn(asked: Asked) -> None:
-    from weft.cli.learning import ModelFile, learn_chunks, open_or_create, progress_of
-    from weft.cli.progress_file import source_key
-    from weft.streams.formats import CHUNK, SourceChanged, format_of, read_chunks
+    from weft.cli.learning import expect_model_file
+    from weft.cli.model_lock import locked
+    from weft.streams.formats import format_of
 
-    began, file = time.perf_counter(), asked.file
-    path = Path(asked.model_path)
-    format_of(file, asked.reading.format)
+    began, path = time.perf_counter(), Path(asked.model_path)
+    format_of(asked.file, asked.reading.format)
+    expect_model_file(path)
     settings = asked.settings if asked.graph is None else (*asked.settings, f"graph={asked.graph}")
     parameters, tasks = parse_settings(settings), parse_tasks(asked.tasks)
+    what = asked.learner or (f"the learner of {path}" if path.exists() else DEFAULT_LEARNER)
+    with locked(path), announced(what, asked.quiet) as compilation:
+        run = _learn_locked(asked, path, parameters, tasks, Watch(began, compilation))
+    if run.stopped is not None:
+        from weft.cli.signals import exit_code
+
+        for line in _stopped(asked, run):
+            tell(line)
+        raise click.exceptions.Exit(exit_code(run.stopped))
+
+
+def _learn_locked(asked: Asked, path: Path, parameters: dict[str, Any], tasks: Any, watch: Watch) -> "Run":
+    from weft.cli.learning import Learning, learn_chunks, open_or_create
+    from weft.streams.formats import CHUNK, SourceChanged, read_chunks
+
     model, new = open_or_create(path, asked.learner, parameters, tasks, DEFAULT_LEARNER)
-    state = progress_of(path, new, asked.restart, asked.keep_position)
-    start = None if asked.restart or file == "-" else state.sources.get(source_key(file))
-    target = ModelFile(path, model, state)
     before = dict(model.tally.total)
-    chunks = read_chunks(
-        file,
-        target=model.target,
-        chunk=min(CHUNK, asked.every or CHUNK),
-        start=start.position if start else None,
-        **asked.reading.keywords,
-    )
     try:
-        with _Bar(file, show=not (asked.quiet or asked.as_json)) as bar:
-            run = learn_chunks(target, file, chunks, start, asked.every, bar.advance)
+        target, known, start, grown = _resume(asked, path, model, new)
+        read = partial(
+            read_chunks,
+            asked.file,
+            target=model.target,
+            chunk=min(CHUNK, asked.every or CHUNK),
+            start=start.position if start else None,
+            **asked.reading.keywords,
+        )
+        with _Bar(asked.file, show=not (asked.quiet or asked.as_json)) as bar:
+            learning = Learning(target, asked.file, known, start)
+            run = learn_chunks(
+                learning, lambda on_wait: read(on_wait=on_wait) if grown else iter(()), asked.every, bar.advance
+            )
     except SourceChanged as changed:
         raise ValueError(f"{changed} with --restart") from None
-    seconds = time.perf_counter() - began
-
-    _list_skipped(run, file)
+    _list_skipped(run, asked.file)
     if asked.as_json:
-        print_json(_as_json(target, run, seconds))
+        print_json(_as_json(target, run, watch))
     elif not asked.quiet:
-        _report(target, run, file, new, before, seconds, asked.all_tasks)
-    if run.interrupted:
-        click.echo(_stopped(asked, run), err=True)
-        raise click.exceptions.Exit(130)
+        _report(target, run, asked.file, new, before, watch, asked.all_tasks)
+    return run
+
+
+def _resume(
+    asked: Asked, path: Path, model: "Model", new: bool
+) -> "tuple[ModelFile, Entry | None, Entry | None, bool]":
+    """The model to go on with, how far FILE was learned, where to begin, and whether there is anything to read.
+
+    The last round of a file may have continued since. It is then learned again as a whole, with the model as it was
+    before that round.
+    """
+    from weft.cli.learning import ModelFile, is_resumable, model_before, progress_of
+    from weft.cli.progress_file import source_key
+    from weft.streams.formats import has_grown
+
+    state = progress_of(path, new, asked.restart, asked.keep_position)
+    if asked.restart or not is_resumable(asked.file):
+        return ModelFile(path, model, state), None, None, True
+    known, last = state.sources.get(source_key(asked.file)), state.open_round
+    if known is None or last is None or last.source != source_key(asked.file):
+        return ModelFile(path, model, state), known, known, True
+    if not has_grown(asked.file, known.position):
+        return ModelFile(path, model, state), known, known, False
+    before = model_before(path, last)
+    if before is None:
+        return ModelFile(path, model, state), known, known, True
+    return ModelFile(path, before, state), known, last.entry, True
 
 
 def _report(
@@ -138,10 +183,10 @@ def _report(
     source: str,
     new: bool,
     before: dict[str, float],
-    seconds: float,
+    watch: Watch,
     all_tasks: bool,
 ) -> None:
-    screen = console()
+    seconds, screen = watch.seconds, console()
     name = "standard input" if source == "-" else source
     if not run.events:
         screen.print(
@@ -153,8 +198,11 @@ def _report(
     tally = file.model.tally
     screen.print(tally_table(tally, all_tasks, title=f"{file.model.name}: predictions before learning"))
     again = f" (after {count(run.before)} learned earlier)" if run.before else ""
+    # With few events it would be the rate of starting a process.
+    rate = f" ({count(run.events / seconds)} events/s)" if run.events >= LEAST_FOR_RATE and seconds > 0.0 else ""
     screen.print(
-        f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s; "
+        f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s{rate}"
+        f"{watch.left_out}; "
         f"{'made' if new else 'updated'} {file.path}.",
         soft_wrap=True,
     )
@@ -167,14 +215,15 @@ def _report(
         )
 
 
-def _as_json(file: "ModelFile", run: "Run", seconds: float) -> dict[str, Any]:
+def _as_json(file: "ModelFile", run: "Run", watch: Watch) -> dict[str, Any]:
     return {
         "model": str(file.path),
         "learner": {"name": file.model.name, "parameters": file.model.parameters},
         "events": run.events,
         "events_before": run.before,
-        "interrupted": run.interrupted,
-        "seconds": round(seconds, 3),
+        "interrupted": run.stopped is not None,
+        "seconds": round(watch.seconds, 3),
+        "compile_seconds": round(watch.compilation.seconds, 3),
         "skipped": [fault._asdict() for fault in run.skipped],
         "total": file.model.tally.total,
         "tasks": file.model.tally.rows(),
@@ -183,23 +232,24 @@ def _as_json(file: "ModelFile", run: "Run", seconds: float) -> dict[str, Any]:
 
 def _list_skipped(run: "Run", source: str) -> None:
     if run.skipped:
-        click.echo(f"weft: skipped {plural(len(run.skipped), 'line')} of {source}:", err=True)
+        tell(f"weft: skipped {plural(len(run.skipped), 'line')} of {source}:")
         for fault in run.skipped[:_MOST_SKIPPED]:
-            click.echo(f"  {fault}", err=True)
+            tell(f"  {fault}")
         if len(run.skipped) > _MOST_SKIPPED:
-            click.echo(f"  ... and {len(run.skipped) - _MOST_SKIPPED:,} more", err=True)
+            tell(f"  ... and {len(run.skipped) - _MOST_SKIPPED:,} more")
 
 
-def _stopped(asked: Asked, run: "Run") -> str:
-    if asked.file == "-":
-        return (
-            f"weft: stopped after {count(run.events)} events of standard input, which are saved in {asked.model_path}"
-        )
+def _stopped(asked: Asked, run: "Run") -> tuple[str, ...]:
+    from weft.cli.learning import is_resumable
+
+    if not is_resumable(asked.file):
+        name = "standard input" if asked.file == "-" else asked.file
+        return (f"weft: stopped after {count(run.events)} events of {name}, which are saved in {asked.model_path}",)
     words = ["learn", asked.file, "--model", asked.model_path, *asked.reading.again()]
     done = count(run.before + run.events)
     return (
-        f"weft: stopped after {done} events, which are saved in {Path(asked.model_path)}; go on with\n"
-        f"  {program()} {shlex.join(words)}"
+        f"weft: stopped after {done} events, which are saved in {Path(asked.model_path)}; go on with",
+        f"  {program()} {shlex.join(words)}",
     )
 
 
@@ -222,7 +272,9 @@ class _Bar:
             console=console(err=True),
             transient=True,
         )
-        self._task = self._progress.add_task(f"learning {source}", total=None if source == "-" else 1.0, events=0)
+        self._task = self._progress.add_task(
+            printable(f"learning {source}"), total=None if source == "-" else 1.0, events=0
+        )
 
     def __enter__(self) -> "_Bar":
         if self._progress is not None:

@@ -1,18 +1,31 @@
 """Learning a file into a model file: chunk by chunk, with snapshots, and an orderly stop at Ctrl-C."""
 
-import contextlib
-import signal
-import threading
+import os
+import secrets
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from weft.cli.options import show_value
-from weft.cli.progress_file import Entry, State, checksum, last_state, read_state, source_key, write_states
+from weft.cli.progress_file import (
+    Entry,
+    OpenRound,
+    State,
+    kept_path,
+    last_state,
+    read_state,
+    remove_kept,
+    source_key,
+    write_states,
+)
+from weft.cli.signals import StopSignals
 from weft.learners.catalogue import build, parameters_as_json
 from weft.model import Model, load
-from weft.store.files import write_atomic
+from weft.store.digests import FileError
+from weft.store.files import Output, expect_place
+from weft.store.reading import stored_digest
 from weft.streams import Chunk, Fault
 
 
@@ -22,7 +35,7 @@ class Run:
 
     events: int = 0
     before: int = 0  # events of this file learned by earlier runs
-    interrupted: bool = False
+    stopped: KeyboardInterrupt | None = None  # the signal that ended it early
     skipped: list[Fault] = field(default_factory=list)
 
 
@@ -34,19 +47,29 @@ class ModelFile:
         self.model = model
         self.state = state
 
-    def save(self, sources: dict[str, Entry]) -> None:
+    def save(self, sources: dict[str, Entry], open_round: OpenRound | None = None) -> None:
         """Write model and progress; a crash at any point leaves a pair that belongs together."""
-        if _checksum_of(self.path) != self.state.model:
+        if stored_digest(self.path) != self.state.model:
             raise ValueError(f"{self.path} was changed by something else meanwhile; nothing was saved, run this again")
-        data = self.model.to_bytes()
-        after = State(checksum(data), sources)
-        write_states(self.path, self.state, after)
-        write_atomic(self.path, data)
+        with Output(self.path) as output:
+            after = State(self.model.write_to(output.write), sources, open_round)
+            write_states(self.path, self.state, after)  # the model is complete, and replaces the old one after this
         self.state = after
+        remove_kept(self.path, after)
+
+    def keep(self, source: str, entry: Entry) -> OpenRound:
+        """Keep the model as it is before the last round of a source, in a file of its own."""
+        name = secrets.token_hex(8)
+        with Output(kept_path(self.path, name)) as output:
+            digest = self.model.write_to(output.write)
+        return OpenRound(source, entry, digest, name)
 
 
-def _checksum_of(path: Path) -> str | None:
-    return checksum(path.read_bytes()) if path.exists() else None
+def expect_model_file(path: Path) -> None:
+    """Refuse what a model cannot be saved to again and again, before anything is read."""
+    expect_place(path)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is a device or a pipe; weft learn opens a model and replaces it, so give a file")
 
 
 def open_or_create(
@@ -54,8 +77,6 @@ def open_or_create(
 ) -> tuple[Model, bool]:
     """The model of that file, or a new one; whether it is new."""
     if not path.exists():
-        if path.parent != Path() and not path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
         return Model(learner or default, tasks=tasks, **settings), True
     model = load(path)
     if tasks is not None:
@@ -83,7 +104,7 @@ def refuse_other_learner(path: Path, model: Model, learner: str | None, settings
 
 def progress_of(path: Path, new: bool, restart: bool, keep_position: bool) -> State:
     """What the model has learned of which file, by its progress file."""
-    digest = None if new else _checksum_of(path)
+    digest = None if new else stored_digest(path)
     if keep_position:
         return last_state(path, digest)
     try:
@@ -94,66 +115,97 @@ def progress_of(path: Path, new: bool, restart: bool, keep_position: bool) -> St
         raise
 
 
+def model_before(path: Path, last: OpenRound) -> Model | None:
+    """The model as it was before the last round; None if its file is gone, and the round has ended therefore."""
+    kept = kept_path(path, last.name)
+    if stored_digest(kept) is None:
+        return None
+    try:
+        model = load(kept)
+    except FileError as error:
+        raise FileError(f"{error}; remove it, and learning goes on behind the last round") from None
+    if stored_digest(kept) != last.model:
+        raise FileError(
+            f"{kept} is not the model that it should be; remove it, and learning goes on behind the last round"
+        )
+    return model
+
+
+class Learning:
+    """One run over one source: learns chunk by chunk and knows what is to be saved."""
+
+    def __init__(self, file: ModelFile, source: str, known: Entry | None, start: Entry | None) -> None:
+        """`known`: how far the source was learned; `start`: where this run begins, before the last round if that has
+        to be learned again."""
+        self.file = file
+        self.run = Run(before=known.events if known else 0)
+        self.key = source_key(source) if is_resumable(source) else None
+        self._known = known
+        self._entry = start or Entry(0, "", 0)
+        self._unsaved = 0
+        self._open_round: OpenRound | None = None
+
+    def learn(self, chunk: Chunk) -> None:
+        """Learn a chunk; before the last round of a file, keep the model, in case the file continues the round."""
+        model, last, begins = self.file.model, chunk.last_round, self._entry.events
+        if len(chunk):
+            stream = chunk.stream
+            if last is not None and self.key is not None:
+                if stream.n_rounds > 1:
+                    model.learn(stream.cut(0, stream.n_rounds - 1))
+                before = Entry(*last.position, begins + last.events)
+                self._open_round = self.file.keep(self.key, before)
+                stream = stream.cut(stream.n_rounds - 1, stream.n_rounds)
+            model.learn(stream)
+        self._entry = Entry(*chunk.position, begins + len(chunk))
+        self.run.events = max(0, self._entry.events - self.run.before)
+        self.run.skipped += chunk.skipped
+        self._unsaved += len(chunk)
+
+    def save(self, every: int | None = None) -> None:
+        """Save what is new: learned events, or lines that need not be looked at again. With `every`, not before that
+        many events are new."""
+        is_further = self._known is None or self._entry.lines > self._known.lines
+        is_new = self._unsaved > 0 or (self.key is not None and self._entry.lines > 0)
+        if not (is_further and is_new) or (every is not None and self._unsaved < every):
+            return
+        sources = dict(self.file.state.sources)
+        if self.key is not None:
+            sources[self.key] = self._entry
+        self.file.save(sources, self._open_round)
+        self._known, self._unsaved = self._entry if self.key is not None else None, 0
+
+
+def is_resumable(source: str) -> bool:
+    """Whether a source can be read again from a position: a file can, standard input and pipes cannot."""
+    return source != "-" and os.path.isfile(source)
+
+
 def learn_chunks(
-    file: ModelFile,
-    source: str,
-    chunks: Iterator[Chunk],
-    start: Entry | None,
+    learning: Learning,
+    read: Callable[[Callable[[], None]], Iterator[Chunk]],
     every: int | None,
     on_chunk: Callable[[Chunk], None],
 ) -> Run:
-    """Learn all chunks and save; at Ctrl-C, save what was learned and stop."""
-    run = Run(before=start.events if start else 0)
-    resumable = source != "-"
-    entry, saved, unsaved = start, start, 0
+    """Learn all chunks and save; at the first Ctrl-C, SIGTERM or SIGHUP, save what was learned and stop.
 
-    def save() -> None:
-        sources = dict(file.state.sources)
-        if resumable and entry is not None:
-            sources[source_key(source)] = entry
-        file.save(sources)
-
-    def is_new() -> bool:
-        """Something was learned, or lines were passed over that need not be looked at again."""
-        return unsaved > 0 or (resumable and entry != saved)
-
-    stop = CtrlC()
-    try:
-        for chunk in chunks:
-            with stop:
-                if len(chunk):
-                    file.model.learn(chunk.stream)
-                run.events += len(chunk)
-                run.skipped += chunk.skipped
-                entry = Entry(*chunk.position, run.before + run.events)
-                unsaved += len(chunk)
-                on_chunk(chunk)
-                if every and unsaved >= every:
-                    save()
-                    saved, unsaved = entry, 0
-    except KeyboardInterrupt:
-        run.interrupted = True
-    with contextlib.suppress(KeyboardInterrupt), stop:
-        if is_new():
-            save()
-    return run
-
-
-class CtrlC:
-    """Holds a Ctrl-C back until the block is left, so that a model is never caught between two states."""
-
-    def __enter__(self) -> "CtrlC":
-        self.asked = False
-        self._ours = threading.current_thread() is threading.main_thread()
-        if self._ours:
-            self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def _ask(self, *_: Any) -> None:
-        self.asked = True
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, self._before)
-        if self.asked and kind is None:
-            raise KeyboardInterrupt
+    `read` makes the chunks, given what to call before it waits for more input. What was read from a pipe cannot be read
+    again: signals then count only while it waits, and between chunks.
+    """
+    with StopSignals() as signals:
+        try:
+            with signals.held() if learning.key is None else nullcontext():
+                for chunk in read(signals.check):
+                    with signals.held():
+                        learning.learn(chunk)
+                        on_chunk(chunk)
+                        if every:
+                            learning.save(every)
+        except KeyboardInterrupt as stop:
+            learning.run.stopped = stop
+        try:
+            with signals.held():
+                learning.save()
+        except KeyboardInterrupt as stop:
+            learning.run.stopped = stop
+    return learning.run

@@ -3,18 +3,25 @@
 Commands import NumPy, Numba and the library inside their functions, so that `weft --help` answers at once.
 """
 
+import os
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import click
 
 from weft import __version__
+from weft.cli.signals import WITHOUT_CTRL_C, StopSignals, exit_code
+from weft.printable import printable
 
-COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue", "data")
+COMMANDS = ("demo", "learn", "predict", "compare", "inspect", "catalogue", "pack", "data", "warm")
 ELSEWHERE = {"reproduce": ("weft-reproduction", "Run the experiments of the papers again.")}
 """Commands of other distributions, found by the entry points `weft.commands`: the distribution, and what it does."""
+
+CLOSED_PIPE = 141
+"""The exit code after the reader of standard output has gone, as in `weft catalogue | head -1`: that of SIGPIPE."""
 
 
 class Failure(click.ClickException):
@@ -26,7 +33,7 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print it the way Unix tools do."""
-        click.echo(f"weft: {self.format_message()}", err=True)
+        click.echo(printable(f"weft: {self.format_message()}"), err=True)
 
 
 class Commands(click.Group):
@@ -49,12 +56,17 @@ class Commands(click.Group):
                 warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        except (click.ClickException, click.exceptions.Exit):
             raise
-        except (KeyboardInterrupt, click.Abort):
-            raise Failure("interrupted; nothing was changed since the last save", 130) from None
+        except BrokenPipeError:
+            _leave_quietly()
+            raise click.exceptions.Exit(CLOSED_PIPE) from None
+        except (KeyboardInterrupt, click.Abort) as stop:
+            raise Failure("interrupted; nothing was changed since the last save", exit_code(stop)) from None
         except OSError as error:
-            raise Failure(_about_file(error)) from None
+            from weft.store.problems import sentence
+
+            raise Failure(sentence(error)) from None
         except MemoryError:
             raise Failure("not enough memory for this; fewer tasks or features need less") from None
         except ValueError as error:
@@ -62,12 +74,7 @@ class Commands(click.Group):
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"weft: note: {message}", err=True)
-
-
-def _about_file(error: OSError) -> str:
-    """The system's words with the file's name, or the sentence that somebody has written already."""
-    return f"{error.filename}: {error.strerror}" if error.strerror and error.filename else str(error)
+    click.echo(printable(f"weft: note: {message}"), err=True)
 
 
 def _from_distribution(name: str) -> click.Command:
@@ -107,12 +114,50 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit code: 0, 2 for an error, 130 for Ctrl-C."""
+    """Run the command line and leave with its exit code: 0, 2 for an error, 128 + n for a signal n."""
     try:
-        cli.main(args=arguments, prog_name="weft")
-    except KeyboardInterrupt:  # before a command began
+        with StopSignals(WITHOUT_CTRL_C):
+            code = _run(arguments)
+            _flush()
+    except KeyboardInterrupt as stop:  # before a command began
         click.echo("weft: interrupted", err=True)
-        sys.exit(130)
+        code = exit_code(stop)
+    except BrokenPipeError:
+        code = CLOSED_PIPE
+        _leave_quietly()
+    except OSError as error:  # standard output is full, or is not open
+        click.echo(f"weft: standard output: {error.strerror}; redirect it to another place", err=True)
+        code = 2
+        _leave_quietly()
+    sys.exit(code)
+
+
+def _run(arguments: list[str] | None) -> int:
+    """The exit code, without leaving the process."""
+    try:
+        result = cli.main(args=arguments, prog_name="weft", standalone_mode=False)
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort as abort:  # Click's word for a Ctrl-C before a command began
+        raise abort.__cause__ or KeyboardInterrupt from None
+    except SystemExit:  # Click's answer to a pipe that is closed while it prints a help text
+        return CLOSED_PIPE
+    return result if isinstance(result, int) else 0  # an int: what `Exit` has left with
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _leave_quietly() -> None:
+    """What is left in the buffer of standard output cannot be written; without this, Python would try at exit."""
+    with suppress(OSError, AttributeError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

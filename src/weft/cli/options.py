@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
+from weft.printable import printable
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -58,10 +60,12 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(reading=Reading(*(given.pop(name) for name in names)), **given)
 
     options = [
-        click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "svmlight"]),
-                     help="Format of FILE; by default its ending says it, and standard input is jsonl."),
-        click.option("--task-column", default="task", show_default=True, help="CSV column of the task."),
-        click.option("--label-column", default="y", show_default=True, help="CSV column with the label."),
+        click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "tsv", "svmlight", "vw", "parquet",
+        "arrow", "weftpack"]),
+                     help="Format of FILE; by default its content or its ending says it."),
+        click.option("--task-column", "--task", default="task", show_default=True,
+                     help="Column of the task in a table; in Vowpal Wabbit text, the namespace that names it."),
+        click.option("--label-column", default="y", show_default=True, help="Column of the label in a table."),
         click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
                      help="At a malformed line: stop, or skip and list it."),
     ]  # fmt: skip
@@ -159,10 +163,10 @@ def _tuple(value: Any) -> Any:
 
 
 def show_name(name: Any) -> str:
-    """A name as people write it; imported late, because a help text should not wait for NumPy."""
+    """A name as people write it, for a terminal; imported late, because a help text should not wait for NumPy."""
     from weft.names import show_name
 
-    return show_name(name)
+    return printable(show_name(name))
 
 
 def show_value(value: Any) -> str:

@@ -1,22 +1,29 @@
 """`weft predict`: scores for a file of events, without learning."""
 
-import csv
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.compiling import announced
 from weft.cli.options import Reading, example, file_options, show_name
-from weft.cli.tables import count, plural, share
+from weft.cli.tables import count, plural, share, tell
+from weft.printable import json_text, printable
+from weft.store.files import Output, expect_place
 
 if TYPE_CHECKING:
     from weft.compiled.arrays import Floats
     from weft.streams import Chunk
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What makes a spreadsheet read a cell as a formula, also in full width."""
+
+_QUOTED = frozenset(',"\r\n')
+"""What a cell of CSV may not hold unless it is quoted."""
 
 
 @click.command("predict", epilog=example(
@@ -26,14 +33,24 @@ if TYPE_CHECKING:
 @click.argument("file")
 @click.option("--model", "model_path", required=True, metavar="MODEL", help="The model file.")
 @file_options
-@click.option("--out", metavar="PATH", help="Write the predictions to this file instead of standard output.")
+@click.option(
+    "--out",
+    metavar="PATH",
+    help="Write the predictions to this file, device or pipe instead of standard output; a link is followed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write a JSON object per line instead of CSV.")
+@click.option(
+    "--guard-formulas",
+    is_flag=True,
+    help="For spreadsheets: in CSV, put ' before names that a spreadsheet would run as formulas (=, +, -, @).",
+)
 def command(
     file: str,
     model_path: str,
     reading: Reading,
     out: str | None,
     as_json: bool,
+    guard_formulas: bool,
 ) -> None:
     """Predict the events of FILE with a model, and learn nothing.
 
@@ -42,6 +59,16 @@ def command(
     there, the error is reported at the end. A task that the model does not know is predicted as a new one
     would be; features that it does not know are ignored. FILE is as in weft learn.
     """
+
+    def lines_for(target: str) -> Any:
+        return _json_lines(target) if as_json else _csv_lines(target, guard_formulas, is_shown=out in (None, "-"))
+
+    _expect_out(out, file, model_path)
+    with announced(f"the learner of {model_path}"):
+        _predict(file, model_path, reading, out, lines_for)
+
+
+def _predict(file: str, model_path: str, reading: Reading, out: str | None, lines_for: Callable[[str], Any]) -> None:
     from weft.model import load
     from weft.streams import read_chunks
 
@@ -51,72 +78,103 @@ def command(
     unknown: set[Any] = set()
     skipped = events = 0
     judge = _Judge(target)
-    with _output(out) as stream:
-        write = _json_writer(stream, target) if as_json else _csv_writer(stream, target)
+    with _output(out) as write_text:
+        lines = lines_for(target)
         for chunk in chunks:
             skipped += len(chunk.skipped)
             if not len(chunk):
                 continue
-            scores = model.score(chunk.X, chunk.tasks)
+            scores = model.score(chunk.unlabelled)
             events += len(chunk)
             unknown.update(name for name in set(chunk.tasks) if model.vocabulary.tasks.find(name) < 0)
             judge.count(chunk, scores)
-            write(chunk.tasks, scores.tolist())
+            write_text(lines(chunk.tasks, scores.tolist()))
     _report(judge, events, skipped, unknown, out)
 
 
+def _expect_out(out: str | None, file: str, model_path: str) -> None:
+    """Refuse what cannot be written, and what should not be, before anything is read."""
+    if out is None or out == "-":
+        if sys.stdout is None:
+            raise ValueError("standard output is closed; give --out PATH")
+        return
+    for path, what in ((model_path, "the model"), (file, "the events")):
+        if path != "-" and os.path.isfile(out) and os.path.realpath(out) == os.path.realpath(path):
+            raise ValueError(f"--out {out} would replace {what}; give the predictions another name")
+    expect_place(out)
+
+
 def _report(judge: "_Judge", events: int, skipped: int, unknown: set[Any], out: str | None) -> None:
-    if out is not None:
-        click.echo(f"weft: wrote {plural(events, 'prediction')} to {out}", err=True)
+    if out is not None and out != "-":
+        tell(f"weft: wrote {plural(events, 'prediction')} to {out}")
     if skipped:
-        click.echo(f"weft: skipped {plural(skipped, 'malformed line')}", err=True)
+        tell(f"weft: skipped {plural(skipped, 'malformed line')}")
     if unknown:
         names = ", ".join(sorted(map(show_name, unknown))[:5])
-        click.echo(f"weft: note: {plural(len(unknown), 'task')} new to the model ({names})", err=True)
+        tell(f"weft: note: {plural(len(unknown), 'task')} new to the model ({names})")
     if judge.events:
-        click.echo(f"weft: {judge.sentence()}", err=True)
+        tell(f"weft: {judge.sentence()}")
+
+
+def _print(text: str) -> None:
+    """As it is: click.echo would remove what looks like a colour from names."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 @contextmanager
-def _output(out: str | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears only when it is complete."""
-    if out is None:
-        yield sys.stdout
+def _output(out: str | None) -> Iterator[Callable[[str], None]]:
+    """Standard output; or a file, which appears only when it is complete; or a device or pipe."""
+    if out is None or out == "-":
+        yield _print
         return
-    part = Path(f"{out}.part")
-    try:
-        with open(part, "w", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(part, out)
-    finally:
-        part.unlink(missing_ok=True)
+    with Output(out) as output:
+
+        def write(text: str) -> None:
+            output.write(text.encode())
+            output.flush()
+
+        yield write
 
 
-def _csv_writer(stream: IO[str], target: str) -> Any:
-    writer = csv.writer(stream, lineterminator="\n")
+def _csv_lines(target: str, guard_formulas: bool, is_shown: bool) -> Any:
+    """A function that makes lines of CSV; the first of them has the header, so that an error comes before it."""
+    from weft.names import show_name as exact_name
+
     binary = target == "binary"
-    writer.writerow(["task", "score", "label"] if binary else ["task", "score"])
+    header = ["task,score,label\n" if binary else "task,score\n"]
+    in_terminal = is_shown and sys.stdout.isatty()
 
-    def write(tasks: list[Any], scores: list[float]) -> None:
-        names = map(show_name, tasks)
+    def cell(task: Any) -> str:
+        name = exact_name(task)
+        if guard_formulas and isinstance(task, str) and name.startswith(FORMULA):
+            name = f"'{name}"
+        if in_terminal:
+            name = printable(name)
+        return name if _QUOTED.isdisjoint(name) else '"' + name.replace('"', '""') + '"'
+
+    def lines(tasks: list[Any], scores: list[float]) -> str:
+        found = [header.pop()] if header else []
         if binary:
-            labels = [1 if score >= 0.0 else -1 for score in scores]
-            writer.writerows(zip(names, scores, labels, strict=True))
+            found += [f"{cell(t)},{s!r},{1 if s >= 0.0 else -1}\n" for t, s in zip(tasks, scores, strict=True)]
         else:
-            writer.writerows(zip(names, scores, strict=True))
+            found += [f"{cell(t)},{s!r}\n" for t, s in zip(tasks, scores, strict=True)]
+        return "".join(found)
 
-    return write
+    return lines
 
 
-def _json_writer(stream: IO[str], target: str) -> Any:
-    def write(tasks: list[Any], scores: list[float]) -> None:
+def _json_lines(target: str) -> Any:
+    def lines(tasks: list[Any], scores: list[float]) -> str:
+        found = []
         for task, score in zip(tasks, scores, strict=True):
             line = {"task": task, "score": score}
             if target == "binary":
                 line["label"] = 1 if score >= 0.0 else -1
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            found.append(json_text(json.dumps(line, ensure_ascii=False)) + "\n")
+        return "".join(found)
 
-    return write
+    return lines
 
 
 class _Judge:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import show_name
+from weft.printable import json_text, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,10 +21,14 @@ MOST_TASKS = 20
 
 def console(err: bool = False) -> "Console":
     """Standard output or standard error, whatever they are at the moment."""
-    from rich.console import Console
+    from weft.cli.screen import Screen
 
-    # Names may look like markup ("[red]") or emoji codes (":x:"); they are printed as they are.
-    return Console(stderr=err, highlight=False, markup=False, emoji=False)
+    return Screen(err)
+
+
+def tell(line: str) -> None:
+    """A line on standard error."""
+    click.echo(printable(line), err=True)
 
 
 def new_table(*columns: str, title: str | None = None) -> "Table":
@@ -42,7 +47,7 @@ def new_table(*columns: str, title: str | None = None) -> "Table":
 
 def print_json(data: Any) -> None:
     """JSON on standard output; a number that is undefined is null."""
-    click.echo(json.dumps(finite(data), ensure_ascii=False, indent=2))
+    click.echo(json_text(json.dumps(finite(data), ensure_ascii=False, indent=2)))
 
 
 def finite(data: Any) -> Any:

@@ -10,36 +10,31 @@ NumPy, and a cache of machine code on disk. They differ in three ways:
 | `helper_no_alloc` | no | no | no |
 | `inlined` | yes | no | yes |
 | `inlined_only` | no | no | yes |
+| `inlined_source` | no | as its caller | yes, before types are known |
 
 A function that is not callable from Python compiles in a third less time, because no code is needed that unpacks every
 array of every tuple it is given. Reference counts are atomic operations: counting ten arrays takes longer than the
 arithmetic of a short row. A function without them may return numbers, but never an array. A call that is not inlined
 copies seven words for every array that it passes (`weft.compiled.bundle` passes one pointer instead).
+`inlined_source` is the only one that may take functions as arguments: it is never compiled itself, and its caller is
+found in the cache like any other function.
 
 **Plain mode.** With `WEFT_PLAIN=1` (or `NUMBA_DISABLE_JIT=1`) the decorators return the function as it is, so that it
 can be stepped through in a debugger. Tests require the same bits in both modes.
 
-**Cache.** Numba notices a change in the file of a cached function, but not in the helpers that it calls. The cache
-folder is therefore named after a digest of all files that the function can depend on: the shared folders (`SHARED`),
-and the folder of its own family of learners. A test looks for functions that use anything else. Folders of earlier
-versions are removed when they have not been used for `UNUSED_DAYS` and a new folder is created.
+**Cache.** Machine code is kept by `weft.cache`. A function may change because a helper that it calls has changed. The
+cache folder is therefore named after a digest of all files that the function can depend on: the shared folders
+(`SHARED`), and the folder of its own family of learners. A test looks for functions that use anything else.
 """
 
 import hashlib
 import os
-import re
-import shutil
-import stat
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from weft.places import user_cache
+from weft.cache.folders import kernel_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,17 +44,20 @@ PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NU
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("compiled", "storage", "maths", "graphs")
 """Folders whose functions, constants and tuples compiled functions of other folders use."""
-UNUSED_DAYS = 60
-"""A cache folder that no process has used for so many days is removed when a new one is created."""
+SCANNERS = ("compiled", "streams/scan")
+"""Folders that the compiled readers of files use: they depend on no learner, and no learner depends on them."""
 
 
-def sources_of(module: str, package: Path = PACKAGE) -> list[Path]:
+@cache
+def sources_of(module: str, package: Path = PACKAGE) -> tuple[Path, ...]:
     """All files that compiled functions of `module` may depend on: the shared folders, and its own family's folder."""
-    folders = [package / name for name in SHARED]
     names = module.split(".")
+    if names[:3] == ["weft", "streams", "scan"]:
+        return tuple(path for name in SCANNERS for path in sorted((package / name).glob("*.py")))
+    folders = [package / name for name in SHARED]
     if names[:2] == ["weft", "learners"] and (package / "learners" / names[2]).is_dir():
         folders.append(package / "learners" / names[2])
-    return [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    return tuple(path for folder in folders for path in sorted(folder.glob("*.py")))
 
 
 def _digest(sources: Iterable[Path]) -> str:
@@ -69,59 +67,15 @@ def _digest(sources: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _user() -> int | None:
-    """The number of the user who runs this; None on Windows, which has no such numbers."""
-    return None if sys.platform == "win32" else os.getuid()
-
-
 @cache
-def _cache_folder(sources: tuple[Path, ...]) -> str:
-    """The folder for machine code that was compiled from these files; created, or marked as used now."""
-    name = f"kernels-{_digest(sources)}"
-    for base in (
-        user_cache(),
-        Path(tempfile.gettempdir()) / f"weft-{_user() or 0}",
-    ):
-        folder = base / name
-        is_new = not folder.exists()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            _mark_used(folder)
-            if is_new:
-                _remove_unused(base)
-            return str(folder)
-    return tempfile.mkdtemp(prefix="weft-kernels-")
-
-
-def _mark_used(folder: Path) -> None:
-    """Set the folder's time of modification to now: Numba changes only folders within it."""
-    with suppress(OSError):
-        os.utime(folder)
-
-
-def _remove_unused(base: Path) -> None:
-    """Remove folders of machine code in `base` that no process has used for UNUSED_DAYS.
-
-    Only folders that `_cache_folder` can have made: with such a name, owned by the user, and not symbolic links.
-    """
-    oldest = time.time() - UNUSED_DAYS * 86400.0
-    user = _user()
-    with suppress(OSError):
-        for folder in list(base.iterdir()):
-            if not re.fullmatch("kernels-[0-9a-f]{16}", folder.name):
-                continue
-            with suppress(OSError):
-                found = folder.lstat()
-                if stat.S_ISDIR(found.st_mode) and user in (None, found.st_uid) and found.st_mtime < oldest:
-                    shutil.rmtree(folder, ignore_errors=True)
+def _cache_folder(sources: tuple[Path, ...]) -> Path | None:
+    """The folder for machine code that was compiled from these files; None if there is no place for it."""
+    return kernel_folder(f"kernels-{_digest(sources)}")
 
 
 if PLAIN:
 
-    def _compile(function: Any, **settings: Any) -> Any:
+    def _compile(function: Any, nogil: bool = True, **settings: Any) -> Any:
         return function
 
     class Handle:
@@ -135,16 +89,13 @@ else:
     from numba import types
     from numba.experimental import structref
 
-    _CONFIG: Any = numba.config
+    from weft.cache.kernels import KernelCache
 
-    def _compile(function: Any, **settings: Any) -> Any:
-        # Numba reads CACHE_DIR when it creates the cache; other users of Numba in this process keep their own setting.
-        folder = _cache_folder(tuple(sources_of(function.__module__)))
-        before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, folder
-        try:
-            return numba.njit(nogil=True, cache=True, error_model="numpy", **settings)(function)
-        finally:
-            _CONFIG.CACHE_DIR = before
+    def _compile(function: Any, nogil: bool = True, **settings: Any) -> Any:
+        dispatcher = numba.njit(nogil=nogil, error_model="numpy", **settings)(function)
+        # In place of Numba's own cache, whose files are unpickled unchecked, whoever wrote them.
+        dispatcher._cache = KernelCache(function, _cache_folder(sources_of(function.__module__)))
+        return dispatcher
 
     @structref.register
     class _HandleType(types.StructRef):
@@ -168,6 +119,11 @@ def compiled(function: Function) -> Function:
     return cast(Function, _compile(function, no_cfunc_wrapper=True))
 
 
+def compiled_with_gil(function: Function) -> Function:
+    """Like `compiled`, but holds the global interpreter lock: for code that reads Python objects."""
+    return cast(Function, _compile(function, nogil=False, no_cfunc_wrapper=True))
+
+
 def helper(function: Function) -> Function:
     """Called by compiled functions only."""
     return cast(Function, _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
@@ -188,6 +144,11 @@ def inlined_only(function: Function) -> Function:
     return cast(
         Function, _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     )
+
+
+def inlined_source(function: Function) -> Function:
+    """Becomes a part of the text of every compiled function that calls it; may be given compiled functions to call."""
+    return cast(Function, _compile(function, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
 def direct(function: Any, *arguments: Any) -> Any:

@@ -16,7 +16,9 @@ of four numbers.
 | `any_at_least(a, b)` | whether a >= b in at least one lane |
 | `horizontal_sum` | the sum of the four lanes |
 
-Positions in arrays (`at`, a, b, c, d) are flat: they count numbers from the start of a contiguous array.
+Positions in arrays (`at`, a, b, c, d) are flat: they count numbers from the start of a contiguous array. An array may
+hold numbers of 32 bits: they are computed with in 64 bits, and rounded when they are stored; those beyond LARGEST_32
+become that.
 """
 
 from typing import Any
@@ -26,9 +28,14 @@ import numpy as np
 from weft.compiled.jit import PLAIN
 
 WIDTH = 4
+LARGEST_32 = float(np.finfo(np.float32).max)
 
 if PLAIN:
     Four = Any
+
+    def _stored(array: Any, numbers: Any) -> Any:
+        """Numbers as an array holds them."""
+        return np.clip(numbers, -LARGEST_32, LARGEST_32) if array.dtype == np.float32 else numbers
 
     def broadcast(number: Any) -> Any:
         """The number in all lanes."""
@@ -36,11 +43,11 @@ if PLAIN:
 
     def load_four(array: Any, at: Any) -> Any:
         """Four consecutive numbers of an array, from a flat position."""
-        return array.reshape(-1)[int(at) : int(at) + WIDTH].copy()
+        return array.reshape(-1)[int(at) : int(at) + WIDTH].astype(np.float64)
 
     def store_four(array: Any, at: Any, four: Any) -> None:
         """Store four numbers where `load_four` would read them."""
-        array.reshape(-1)[int(at) : int(at) + WIDTH] = four
+        array.reshape(-1)[int(at) : int(at) + WIDTH] = _stored(array, four)
 
     def load_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         """The four numbers from each of a, b, c, d on, transposed: the first of each, the second of each, ..."""
@@ -58,7 +65,7 @@ if PLAIN:
     def store_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
         """Store columns where `load_two_columns` would read them."""
         for at, row in zip((a, b, c, d), np.array(columns).T, strict=True):
-            array.reshape(-1)[int(at) : int(at) + 2] = row
+            array.reshape(-1)[int(at) : int(at) + 2] = _stored(array, row)
 
     def sqrt(four: Any) -> Any:
         """The square root of every lane."""
@@ -145,15 +152,27 @@ else:
         function = builder.module.globals.get(name) or ir.Function(builder.module, shape, name)
         return builder.call(function, arguments)
 
-    def _vector_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
-        """Pointer to four numbers of an array."""
+    def _vector_at(context: Any, builder: Any, kind: Any, array: Any, at: Any, count: int) -> Any:
+        """Pointer to so many numbers of an array."""
         data = context.make_array(kind)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [at]), _LANES.as_pointer())
+        number = ir.FloatType() if kind.dtype == types.float32 else _NUMBER
+        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(number, count).as_pointer())
 
-    def _pair_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
-        """Pointer to two numbers of an array."""
-        data = context.make_array(kind)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(_NUMBER, 2).as_pointer())
+    def _load(context: Any, builder: Any, kind: Any, array: Any, at: Any, count: int = WIDTH) -> Any:
+        """So many numbers of an array, in 64 bits."""
+        found = builder.load(_vector_at(context, builder, kind, array, at, count), align=kind.dtype.bitwidth // 8)
+        return builder.fpext(found, ir.VectorType(_NUMBER, count)) if kind.dtype == types.float32 else found
+
+    def _store(context: Any, builder: Any, kind: Any, array: Any, at: Any, numbers: Any) -> None:
+        """Store numbers as the array holds them."""
+        count = numbers.type.count
+        if kind.dtype == types.float32:
+            for sign, beyond in ((1.0, ">"), (-1.0, "<")):
+                limit = ir.Constant(numbers.type, [sign * LARGEST_32] * count)
+                numbers = builder.select(builder.fcmp_ordered(beyond, numbers, limit), limit, numbers)
+            numbers = builder.fptrunc(numbers, ir.VectorType(ir.FloatType(), count))
+        pointer = _vector_at(context, builder, kind, array, at, count)
+        builder.store(numbers, pointer, align=kind.dtype.bitwidth // 8)
 
     def _shuffled(builder: Any, pair: list[Any], order: list[int]) -> Any:
         """Lanes of two vectors, numbered one after the other, in the given order."""
@@ -181,7 +200,7 @@ else:
         """Four consecutive numbers of an array, from a flat position."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_vector_at(context, builder, signature.args[0], *arguments), align=8)
+            return _load(context, builder, signature.args[0], *arguments)
 
         return Four(array, types.uint64), generate
 
@@ -190,7 +209,7 @@ else:
         """Store four numbers where `load_four` would read them."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _vector_at(context, builder, signature.args[0], *arguments[:2]), align=8)
+            _store(context, builder, signature.args[0], *arguments)
             return context.get_dummy_value()
 
         return types.void(array, types.uint64, Four), generate
@@ -201,7 +220,7 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind, data = signature.args[0], arguments[0]
-            rows = [builder.load(_vector_at(context, builder, kind, data, at), align=8) for at in arguments[1:]]
+            rows = [_load(context, builder, kind, data, at) for at in arguments[1:]]
             return context.make_tuple(builder, signature.return_type, _transposed(builder, rows))
 
         return _tuple_of(Four, WIDTH)(array, *[types.uint64] * WIDTH), generate
@@ -214,7 +233,7 @@ else:
             kind, data = signature.args[0], arguments[0]
             columns = [builder.extract_value(arguments[5], n) for n in range(WIDTH)]
             for at, row in zip(arguments[1:5], _transposed(builder, columns), strict=True):
-                builder.store(row, _vector_at(context, builder, kind, data, at), align=8)
+                _store(context, builder, kind, data, at, row)
             return context.get_dummy_value()
 
         return types.void(array, *[types.uint64] * WIDTH, _tuple_of(Four, WIDTH)), generate
@@ -225,7 +244,7 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind, data = signature.args[0], arguments[0]
-            rows = [builder.load(_pair_at(context, builder, kind, data, at), align=8) for at in arguments[1:]]
+            rows = [_load(context, builder, kind, data, at, 2) for at in arguments[1:]]
             halves = [_shuffled(builder, rows[n : n + 2], [0, 1, 2, 3]) for n in (0, 2)]
             columns = [_shuffled(builder, halves, order) for order in ([0, 2, 4, 6], [1, 3, 5, 7])]
             return context.make_tuple(builder, signature.return_type, columns)
@@ -243,7 +262,7 @@ else:
             for n, at in enumerate(arguments[1:5]):
                 half = [0, 1] if n < 2 else [2, 3]
                 row = _shuffled(builder, [transposed[n % 2]] * 2, half)
-                builder.store(row, _pair_at(context, builder, kind, data, at), align=8)
+                _store(context, builder, kind, data, at, row)
             return context.get_dummy_value()
 
         return types.void(array, *[types.uint64] * WIDTH, _tuple_of(Four, 2)), generate

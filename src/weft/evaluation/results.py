@@ -9,7 +9,8 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.evaluation import tables
 from weft.learner import Target
-from weft.names import Name
+from weft.names import Name, show_name
+from weft.printable import printable
 
 _NAMES = {"macro_error": "macro", "f1": "F1", "rmse": "RMSE", "auc": "AUC"}
 _SPARE = ("loss", "macro_error", "rmse", "f1")  # in a narrow terminal, the first to go first
@@ -161,7 +162,7 @@ class Comparison:
             for metric in metrics:
                 se = row["error_se"] if metric == "error" else math.nan  # the others' are in rows()
                 line.append((tables.figure(row[metric], se), row[metric] == best.get(metric)))
-            worst = f"{row['worst_task']} {tables.figure(row['worst_error'])}"
+            worst = f"{printable(show_name(row['worst_task']))} {tables.figure(row['worst_error'])}"
             line += [
                 (worst, row["worst_error"] == best["worst_error"]),
                 (str(row["wins"]), row["wins"] == best["wins"]),

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from weft.printable import printable
+
 LONGEST_NAME = 18
 """So long a name is not folded for the sake of columns that can be spared."""
 
@@ -57,7 +59,7 @@ class Fitting:
             yield Text(f"Columns that did not fit: {', '.join(dropped)}")
         for sentence in self.foot:  # an indented sentence stays so in every line
             indent = len(sentence) - len(sentence.lstrip())
-            yield Padding(Text(sentence.lstrip()), (0, 0, 0, indent), expand=False)
+            yield Padding(Text(printable(sentence.lstrip())), (0, 0, 0, indent), expand=False)
 
     def _width(self, dropped: list[str]) -> int:
         """With two columns between figures and one at either edge; a very long name may be folded."""

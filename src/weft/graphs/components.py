@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from weft.compiled.arrays import Ints
 from weft.graphs.definite import MOST_DENSE, DenseBlock, SparseBlock
@@ -19,8 +19,8 @@ def symmetric(matrix: Any, what: str, names: Sequence[Any] | None = None) -> Any
     `names` are the tasks of the rows, for messages; without them their slots are named.
     """
     rows: Any
-    if sparse.issparse(matrix):
-        rows = sparse.csr_array(cast(Any, matrix)).astype(np.float64)
+    if scipy.sparse.issparse(matrix):
+        rows = scipy.sparse.csr_array(cast(Any, matrix)).astype(np.float64)
     else:
         try:
             array = np.array(matrix, dtype=np.float64)
@@ -28,7 +28,7 @@ def symmetric(matrix: Any, what: str, names: Sequence[Any] | None = None) -> Any
             raise ValueError(f"{what} must be a square matrix of numbers") from None
         if array.ndim != 2:
             raise ValueError(f"{what} must be a square matrix, not an array of shape {array.shape}")
-        rows = sparse.csr_array(array)
+        rows = scipy.sparse.csr_array(array)
     n = rows.shape[0]
     if rows.shape != (n, n) or n == 0:
         raise ValueError(f"{what} must be a square matrix with at least one row, not {rows.shape[0]} x {rows.shape[1]}")
@@ -44,7 +44,7 @@ def symmetric(matrix: Any, what: str, names: Sequence[Any] | None = None) -> Any
         raise ValueError(
             f"{what} must be symmetric, but {_pair(i, j, names)} is {here!r} and {_pair(j, i, names)} is {there!r}"
         )
-    rows = sparse.csr_array(0.5 * (rows + rows.T))
+    rows = scipy.sparse.csr_array(0.5 * (rows + rows.T))
     rows.eliminate_zeros()
     rows.sort_indices()
     return rows
@@ -93,7 +93,7 @@ class Blocks:
     """
 
     def __init__(self, A: Any, least: float | None = None) -> None:
-        labels = sparse.csgraph.connected_components(A, directed=False)[1]
+        labels = scipy.sparse.csgraph.connected_components(A, directed=False)[1]
         self.labels = in_order(labels.astype(np.int64))
         sizes = np.bincount(self.labels)
         order = np.argsort(self.labels, kind="stable")

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse, special
+import scipy
 
 from weft.compiled.arrays import Floats, Ints
 
@@ -35,9 +35,9 @@ class DenseBlock:
         self._powers: dict[float, Floats] = {1.0: A}
         rounding = self.n * np.finfo(float).eps * float(np.abs(np.diagonal(A)).max())
         try:
-            linalg.cholesky(A - rounding * np.eye(self.n), lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            least = float(linalg.eigvalsh(A, check_finite=False)[0])
+            scipy.linalg.cholesky(A - rounding * np.eye(self.n), lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            least = float(scipy.linalg.eigvalsh(A, check_finite=False)[0])
             raise ValueError(f"is not positive definite: its smallest eigenvalue is {least:.6g}") from None
 
     def power(self, power: float) -> Floats:
@@ -45,10 +45,10 @@ class DenseBlock:
         if power not in self._powers:
             A = self._powers[1.0]
             if power == -1.0:
-                inverse = np.asarray(linalg.cho_solve(linalg.cho_factor(A), np.eye(self.n)))
+                inverse = np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(A), np.eye(self.n)))
                 self._powers[power] = 0.5 * (inverse + inverse.T)
             else:
-                values, vectors = linalg.eigh(A)
+                values, vectors = scipy.linalg.eigh(A)
                 for sign in (0.5, -0.5):
                     half = vectors * values ** (0.5 * sign)
                     self._powers[sign] = half @ half.T
@@ -76,7 +76,7 @@ class SparseBlock:
 
     def __init__(self, A: Any, least: float | None = None) -> None:
         self.n = A.shape[0]
-        self._A = sparse.csc_array(A)
+        self._A = scipy.sparse.csc_array(A)
         self._least = least
         self._kept: dict[tuple[int, float], Floats] = {}
         self._diagonals: dict[float, Floats] = {}
@@ -123,9 +123,10 @@ class SparseBlock:
         """The weights and factors of the shifted matrices whose inverses add up to A^-1/2."""
         if self._roots is None:
             weights, shifts = inverse_root(*self._spectrum())
-            eye = sparse.eye_array(self.n, format="csc")
+            eye = scipy.sparse.eye_array(self.n, format="csc")
             self._roots = [
-                (float(w), _factor(sparse.csc_array(self._A + t * eye))) for w, t in zip(weights, shifts, strict=True)
+                (float(w), _factor(scipy.sparse.csc_array(self._A + t * eye)))
+                for w, t in zip(weights, shifts, strict=True)
             ]
         return self._roots
 
@@ -136,9 +137,9 @@ class SparseBlock:
         high = float((diagonal + others).max())
         low = float((diagonal - others).min()) if self._least is None else self._least
         if low < 1e-3 * high / self.n and self._least is None:
-            inverse = sparse.linalg.LinearOperator(self._A.shape, matvec=self._inverse.solve, dtype=np.float64)
+            inverse = scipy.sparse.linalg.LinearOperator(self._A.shape, matvec=self._inverse.solve, dtype=np.float64)
             start = np.random.default_rng(0).normal(size=self.n)
-            largest = sparse.linalg.eigsh(inverse, k=1, v0=start, tol=1e-4, return_eigenvectors=False)
+            largest = scipy.sparse.linalg.eigsh(inverse, k=1, v0=start, tol=1e-4, return_eigenvectors=False)
             low = max(low, 0.99 / float(largest[0]))
         return low, high
 
@@ -147,7 +148,7 @@ def _factor(A: Any) -> Any:
     """Sparse factors without row exchanges: then the pivots of U are positive exactly for definite matrices."""
     refusal = "is not positive definite: elimination meets a pivot that is not positive"
     try:
-        factor = sparse.linalg.splu(
+        factor = scipy.sparse.linalg.splu(
             A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
     except RuntimeError:  # a pivot of 0
@@ -169,12 +170,12 @@ def inverse_root(low: float, high: float) -> tuple[Floats, Floats]:
     """
     parameter = 1.0 - low / high
     rest = math.sqrt(1.0 - parameter)
-    quarter = float(special.ellipkm1(1.0 - parameter))
+    quarter = float(scipy.special.ellipkm1(1.0 - parameter))
     x = np.geomspace(low, high, 200)
     best = math.inf
     answer: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
     for terms in range(4, 200, 2):
-        sn, cn, dn, _ = special.ellipj((np.arange(terms // 2) + 0.5) * quarter / terms, parameter)
+        sn, cn, dn, _ = scipy.special.ellipj((np.arange(terms // 2) + 0.5) * quarter / terms, parameter)
         # The later half by sn(K-u) = cn/dn, cn(K-u) = k' sn/dn, dn(K-u) = k'/dn, for there cn has lost its digits.
         slopes = np.concatenate([dn / (cn * cn), dn / (rest * sn * sn)])
         tangents = np.concatenate([sn / cn, cn / (rest * sn)])

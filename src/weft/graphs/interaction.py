@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from weft.graphs.components import in_order, symmetric, weighted
 from weft.graphs.matrices import CliqueBlocks, General, Interaction
@@ -55,8 +55,8 @@ def cliques(labels: ArrayLike, strength: float = 1.0) -> CliqueBlocks:
 def laplacian(W: Any, strength: float = 1.0) -> General:
     """A = I + strength L, L = diag(W1) - W; W (an array or scipy.sparse) is symmetric, >= 0, with a zero diagonal."""
     weights = weighted(W)
-    A = sparse.diags_array(np.asarray(weights.sum(axis=1)).ravel()) - weights
-    A = sparse.csr_array(sparse.eye_array(weights.shape[0]) + _number(strength, "strength") * A)
+    A = scipy.sparse.diags_array(np.asarray(weights.sum(axis=1)).ravel()) - weights
+    A = scipy.sparse.csr_array(scipy.sparse.eye_array(weights.shape[0]) + _number(strength, "strength") * A)
     A.eliminate_zeros()
     return General(A, least=1.0, stochastic=True)
 

@@ -8,7 +8,7 @@ import math
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+import scipy
 
 from weft.compiled.arrays import Floats, Ints
 from weft.graphs.components import Blocks, in_order
@@ -242,7 +242,7 @@ class General(Interaction):
                 found = np.linalg.eigvalsh(block.toarray())[-1]
             else:
                 start = np.random.default_rng(0).normal(size=len(members))
-                found = eigsh(block, k=1, which="LA", v0=start, return_eigenvectors=False)[0]
+                found = scipy.sparse.linalg.eigsh(block, k=1, which="LA", v0=start, return_eigenvectors=False)[0]
             largest = max(largest, float(found))
         return largest
 

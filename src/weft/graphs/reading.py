@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from weft.compiled.arrays import Ints
 from weft.graphs.components import Blocks, symmetric, weighted
@@ -77,7 +77,7 @@ class Graph:
         off = i != j
         pairs = (np.concatenate([i, j[off]]), np.concatenate([j, i[off]]))
         size = len(self.names)
-        return sparse.csr_array((np.concatenate([value, value[off]]), pairs), shape=(size, size))
+        return scipy.sparse.csr_array((np.concatenate([value, value[off]]), pairs), shape=(size, size))
 
     def _triangle(self) -> tuple[Any, Any, Any]:
         i, j = np.frombuffer(self.rows, np.int64), np.frombuffer(self.columns, np.int64)
@@ -260,7 +260,7 @@ def _assembled(entries: Sequence[Any], names: tuple[Name, ...]) -> Any:
 
 
 def _upper(kind: str, matrix: Any, names: tuple[Name, ...]) -> Graph:
-    triangle = sparse.triu(matrix, format="csr").tocoo()
+    triangle = scipy.sparse.triu(matrix, format="csr").tocoo()
     rows, columns = triangle.row.astype(np.int64), triangle.col.astype(np.int64)
     return Graph(kind, names, rows.tobytes(), columns.tobytes(), triangle.data.tobytes())
 
@@ -291,7 +291,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_matrix(value: Any) -> bool:
-    if sparse.issparse(value) or isinstance(value, np.ndarray):
+    if scipy.sparse.issparse(value) or isinstance(value, np.ndarray):
         return True
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(row, list | tuple) for row in value)
 

@@ -10,7 +10,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
+import scipy
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
@@ -224,7 +224,7 @@ def _means(values: Array, label: Ints, sizes: Ints) -> Array:
     n, k = len(values), len(sizes)
     known = np.isfinite(values)
     known[np.diag_indices(n)] &= sizes[label] == 1
-    belongs = sparse.csr_array((np.ones(n), (label, np.arange(n))), shape=(k, n))
+    belongs = scipy.sparse.csr_array((np.ones(n), (label, np.arange(n))), shape=(k, n))
 
     def gather(numbers: Array) -> Array:
         return np.asarray(belongs @ np.asarray(belongs @ numbers.T).T)

@@ -165,6 +165,16 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
+def built_in(learner: Learner) -> bool:
+    """Is it one of the library's own learners?"""
+    return learner.name in PLACES
+
+
+def is_known(kind: Any) -> bool:
+    """Is there a learner with the name of this class?"""
+    return kind.name in LEARNERS
+
+
 def _expect_free_name(kind: Any) -> None:
     name = kind.name
     if not isinstance(name, str) or not re.fullmatch(r"[\w.+-]+", name):

@@ -10,25 +10,27 @@ from typing import Any
 
 from weft.model import Model
 from weft.names import Name, plain
-from weft.store.codec import FileError, decode, encode
-from weft.store.files import read_file, write_atomic
+from weft.store.codec import header_of
+from weft.store.digests import FileError
+from weft.store.files import Output
+from weft.store.reading import read_file
 from weft.vocabulary import names_from_json
 
 
 def save(path: str | os.PathLike[str], model: Model, kind: str, facts: Mapping[str, Any]) -> None:
     """Write the model and the facts; a crash leaves the old file or the new one."""
-    header, arrays = decode(model.to_bytes())
-    write_atomic(path, encode({**header, "reduction": {"kind": kind, **facts}}, arrays))
+    with Output(path) as output:
+        model.write_to(output.write, {"reduction": {"kind": kind, **facts}})
 
 
 def load(path: str | os.PathLike[str], kind: str) -> tuple[Model, dict[str, Any]]:
     """The model and the facts that `save` wrote; FileError if they are not there."""
     data = read_file(path)
     try:
-        facts = decode(data)[0].get("reduction")
+        model, facts = Model.from_bytes(data), header_of(data).get("reduction")
         if not isinstance(facts, dict) or facts.get("kind") != kind:
             raise FileError(f"the file holds no {kind}")
-        return Model.from_bytes(data), facts
+        return model, facts
     except FileError as error:
         raise FileError(f"{os.fspath(path)}: {error}") from None
 

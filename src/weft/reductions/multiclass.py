@@ -39,7 +39,7 @@ from weft.reductions import codes, files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
 from weft.storage.rows import as_table
-from weft.store.codec import FileError
+from weft.store.digests import FileError
 
 CODINGS = ("one-vs-rest", "log2", "ecoc")
 

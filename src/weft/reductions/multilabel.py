@@ -29,7 +29,7 @@ from weft.reductions import files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
 from weft.storage.rows import as_table
-from weft.store.codec import FileError
+from weft.store.digests import FileError
 
 SETS, ZERO_ONE, SIGNS, SPARSE = "sets", "0/1", "-1/+1", "sparse"
 

@@ -4,12 +4,13 @@ A *round* holds the examples that arrive together, at most one per task. All of 
 learned. A single event is a round of one row.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled.jit import compiled, helper, inlined, inlined_only
+from weft.compiled.jit import Handle, compiled, helper, inlined, inlined_only, inlined_source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -148,3 +149,21 @@ def set_single(batch: Batch, task: int, label: float, count: int) -> int:
     batch.label[0] = label
     batch.indptr[1] = kept
     return FINE
+
+
+@inlined_source
+def predict_single(predict: Callable[..., None], handle: Handle, task: int, count: int) -> int:
+    """`Kernels.predict_one`, by a learner's `predict`."""
+    hyper, state, batch, scores, _ = handle.parts
+    bad = set_single(batch, task, 0.0, count)
+    if bad < 0:
+        predict(hyper, state, batch, scores)
+    return bad
+
+
+@inlined_source
+def learn_single(learn: Callable[..., int], handle: Handle, task: int, label: float, count: int) -> int:
+    """`Kernels.learn_one`, by a learner's `learn`."""
+    hyper, state, batch, scores, trace = handle.parts
+    bad = set_single(batch, task, label, count)
+    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))

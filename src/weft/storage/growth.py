@@ -10,10 +10,11 @@ import numpy as np
 from weft.storage import arena
 from weft.storage import pairs as layouts
 from weft.storage.batch import Batch
+from weft.storage.memory import longer, zeros
 from weft.storage.pair_arrays import (
-    arrays_over_pairs,
     grown_table,
     live_pairs,
+    longer_regions,
     numbers_per_pair,
     regions_of,
     regions_to_table,
@@ -22,10 +23,17 @@ from weft.storage.pair_arrays import (
 from weft.storage.pairs import HASHED, TASK_STRIDE, USED
 from weft.storage.state import COUNTED, NO_LIMIT, Plan, Sizes, State, replaced
 
+LONG = 8
+"""A batch is long if it has at least one non-zero for so many pairs."""
 
-def make_room_for_names(state: State, plan: Plan, tasks: int, features: int) -> State:
-    """The same state with room for so many tasks and features, and for one blank task that unknown names read."""
-    return reserve(state, plan, _name_sizes(tasks, features))
+
+def make_room_for_names(state: State, plan: Plan, tasks: int, features: int, one_by_one: bool = False) -> State:
+    """The same state with room for so many tasks and features, and for one blank task that unknown names read.
+
+    Names that come `one_by_one`, with single events, leave a table for regions earlier, because these never move.
+    """
+    limit = min(layouts.ONE_BY_ONE_LIMIT, layouts.DENSE_LIMIT) if one_by_one else layouts.DENSE_LIMIT
+    return reserve(state, plan, _name_sizes(tasks, features), limit)
 
 
 def make_room_for_round(
@@ -41,27 +49,48 @@ def make_room_for_round(
     return reserve_pairs(grown, plan, tasks, features, batch, done, pooled)
 
 
-def reserve(state: State, plan: Plan, sizes: Sizes) -> State:
-    """The same state with room for `sizes`; the pairs of regions are left to `reserve_pairs`."""
-    grown: dict[str, Any] = pairs_for_names(state, plan, sizes) if plan.has_pairs else {}
+def reserve(state: State, plan: Plan, sizes: Sizes, limit: int | None = None) -> State:
+    """The same state with room for `sizes`; the pairs of regions are left to `reserve_pairs`.
+
+    `limit` is the largest table of pairs, DENSE_LIMIT without it.
+    """
+    grown: dict[str, Any] = pairs_for_names(state, plan, sizes, limit) if plan.has_pairs else {}
     for name, axes in (*plan.axes.items(), *plan.scratch.items()):
         if "pair" in axes:
             continue
         array, wanted = getattr(state, name), plan.memory_axes(name)
         shape = [_length(have, axis, plan, sizes) for have, axis in zip(array.shape, wanted, strict=True)]
         if list(array.shape) != shape:
-            grown[name] = arena.zeros(tuple(shape), array.dtype)
-            grown[name][tuple(slice(0, have) for have in array.shape)] = array
+            if shape[1:] == list(array.shape[1:]):
+                grown[name] = longer(array, shape[0])
+            else:
+                grown[name] = zeros(tuple(shape), array.dtype)
+                grown[name][tuple(slice(0, have) for have in array.shape)] = array
     return replaced(state, grown) if grown else state
 
 
-def pairs_for_names(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
+def room_for_names(state: Any, plan: Plan) -> Sizes:
+    """For how many tasks and features, the blank task included, there is room."""
+    room = {"task": NO_LIMIT, "feature": NO_LIMIT}
+    for name in (*plan.axes, *plan.scratch):
+        for have, axis in zip(getattr(state, name).shape, plan.memory_axes(name), strict=True):
+            if axis in room and have < plan.most.get(axis, NO_LIMIT):
+                room[axis] = min(room[axis], have)
+    if plan.has_pairs:
+        hashed = state.pairs.layout[HASHED]
+        tasks, features = (len(state.pairs.table), NO_LIMIT) if hashed else table_shape(state, plan)
+        room = {"task": min(room["task"], tasks), "feature": min(room["feature"], features)}
+    return Sizes(**room)
+
+
+def pairs_for_names(state: Any, plan: Plan, sizes: Sizes, limit: int | None = None) -> dict[str, Any]:
     """The parts of a state that change: a larger table, a region for every task, or regions in place of a table."""
     tasks, features = sizes.task - 1, sizes.feature
     if state.pairs.layout[HASHED]:
         found = arena.for_tasks(state.pairs, sizes.task)
         return {} if found is state.pairs else {"pairs": found}
-    have, small = table_shape(state, plan), tasks * features * numbers_per_pair(state, plan) <= layouts.DENSE_LIMIT
+    most = layouts.DENSE_LIMIT if limit is None else limit
+    have, small = table_shape(state, plan), tasks * features * numbers_per_pair(state, plan) <= most
     if plan.always_dense or small or (have[0] >= sizes.task and have[1] >= features):
         return grown_table(state, plan, sizes.task, features)
     return regions_of(sizes.task, *live_pairs(state, plan, *have))  # too large: keep the pairs that hold something
@@ -70,8 +99,9 @@ def pairs_for_names(state: Any, plan: Plan, sizes: Sizes) -> dict[str, Any]:
 def reserve_pairs(state: State, plan: Plan, tasks: int, features: int, batch: Batch, done: int, pooled: bool) -> State:
     """The same state with room for the hashed pairs that the next rounds of a batch may open.
 
-    They become a table when half of the pairs of `tasks` and features come with a batch, or are present when all have
-    to be copied anyway: what that costs is no more than what was learned.
+    They become a table when half of the pairs of `tasks` and features come with a batch, or are present when a long
+    batch comes or when their arrays have to be made longer: what that costs is no more than what was learned. Single
+    events do not wait for a table.
     """
     named: Any = state
     pairs = named.pairs
@@ -79,17 +109,19 @@ def reserve_pairs(state: State, plan: Plan, tasks: int, features: int, batch: Ba
         return state
     pairs.layout[TASK_STRIDE] = 0 if pooled else 1
     shape = (tasks + 1, _feature_room(state, plan, features))
-    large = shape[0] * shape[1] * numbers_per_pair(state, plan) >= layouts.FULL_LIMIT and tasks > 0 and not pooled
-    if large and done == 0 and arena.fills(batch, *shape):
+    entries, used = shape[0] * shape[1], int(pairs.layout[USED])
+    large = entries * numbers_per_pair(state, plan) >= layouts.FULL_LIMIT and tasks > 0 and not pooled
+    large = large and len(batch.task) > 1
+    is_full = 2 * used >= entries
+    if large and done == 0 and ((is_full and LONG * len(batch.indices) >= used) or arena.fills(batch, *shape)):
         return replaced(state, regions_to_table(state, plan, shape))
     extra, most = plan.extra_pairs(state, batch, done) if plan.extra_pairs else (0, features)
-    moves = arena.make_room(pairs, batch, done, most, extra)
-    if moves is None:
+    found = arena.make_room(pairs, batch, done, most, extra)
+    if found is pairs:
         return state
-    if large and moves.pairs is not pairs and 2 * int(pairs.layout[USED]) >= shape[0] * shape[1]:
+    if large and is_full:
         return replaced(state, regions_to_table(state, plan, shape))
-    grown = {name: arena.move_rows(array, pairs, moves) for name, array in arrays_over_pairs(state, plan).items()}
-    return state if moves.pairs is pairs else replaced(state, grown | {"pairs": moves.pairs})
+    return replaced(state, longer_regions(state, plan, found))
 
 
 def round_sizes(state: Any, plan: Plan, tasks: int, features: int, batch: Batch, done: int) -> Sizes:

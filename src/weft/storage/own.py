@@ -2,7 +2,7 @@
 
 A kernel makes the access once per call, and releases it at its end:
 
-    parts = own_weights(state.pairs, state.weights, batch, pooled)
+    parts = OwnWeights(pairs, weights, pooled, batch, slot_space(pairs, batch))
     own = packed(parts)
     ...
         s, n2 = score(own, i)
@@ -28,7 +28,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.instructions import prefetch
-from weft.compiled.jit import compiled, helper, helper_no_alloc, inlined_only
+from weft.compiled.jit import compiled, helper_no_alloc, inlined_only
 from weft.storage.batch import Batch
 from weft.storage.pair_rows import (
     add_slots,
@@ -43,7 +43,8 @@ from weft.storage.pair_rows import (
     square_slots,
     square_table,
 )
-from weft.storage.pairs import AHEAD, FAR, HASHED, Pairs, dense, find_row, fits, open_row, slot_space
+from weft.storage.pairs import AHEAD, FAR, HASHED, TASK_STRIDE, Pairs, dense, find_row, open_row, slot_space
+from weft.storage.regions import fits
 from weft.storage.state import Plan
 
 PLAN = Plan(axes={"weights": ("pair",)})
@@ -71,17 +72,14 @@ class OwnWeights(NamedTuple):
     slots: Ints
 
 
-@helper
-def own_weights(pairs: Pairs, weights: Floats, batch: Batch, pooled: bool) -> OwnWeights:
-    """Access to the weights of the tasks of a batch."""
-    return OwnWeights(pairs, weights, pooled, batch, slot_space(pairs, batch))
-
-
 @inlined_only
 def has_room(own: Bundle[OwnWeights], lo: int, hi: int) -> bool:
-    """Is there room for every pair that the examples lo..hi, one round, could open?"""
-    pairs, _, _, batch, _ = opened(own)
-    return pairs.layout[HASHED] == 0 or fits(pairs, batch, lo, hi)
+    """Make room for every pair that the examples lo..hi, one round, could open; False if the arrays are too short."""
+    pairs, _, pooled, batch, _ = opened(own)
+    if pairs.layout[HASHED] == 0:
+        return True
+    pairs.layout[TASK_STRIDE] = 0 if pooled else 1  # regions that were just made do not know yet
+    return fits(pairs, batch, lo, hi)
 
 
 @inlined_only
@@ -189,7 +187,7 @@ def score_rows(own: Bundle[OwnWeights], lo: int, hi: int, scores: Floats) -> Non
 @compiled
 def score_batch(pairs: Pairs, weights: Floats, batch: Batch, pooled: bool, scores: Floats) -> None:
     """The same for all examples of a batch: what `predict` of a linear learner does."""
-    parts = own_weights(pairs, weights, batch, pooled)
+    parts = OwnWeights(pairs, weights, pooled, batch, slot_space(pairs, batch))
     _score_all(packed(parts), scores)
     hold(parts)
 
@@ -210,6 +208,6 @@ def _prefetch_ahead(parts: OwnWeights, weights: Floats, i: int) -> None:
     if layout[HASHED] != 0:
         if ahead + AHEAD < len(task):
             prefetch(table, (0 if pooled else task[ahead + AHEAD]) * table.shape[1])
-        prefetch_hashed(keys, table, weights, 0 if pooled else task[ahead], batch.indices, begin, end)
+        prefetch_hashed(keys, table, 0 if pooled else task[ahead], batch.indices, begin, end)
     else:
         prefetch_table(layout, weights, 0 if pooled else task[ahead], batch.indices, begin, end)

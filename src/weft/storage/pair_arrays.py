@@ -1,15 +1,16 @@
 """Arrays over pairs between kernel calls: as a table, as regions, and from one to the other."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.compiled.arrays import Array, Ints
 from weft.storage import arena
-from weft.storage.pairs import FEATURE_STRIDE, HASHED, TASK_STRIDE, Pairs, dense, pack
+from weft.storage.listing import Listing, RegionListing, TableListing
+from weft.storage.memory import longer, zeros
+from weft.storage.pairs import FEATURE_STRIDE, HASHED, ROOM, TASK_STRIDE, Pairs, dense
 from weft.storage.state import Plan
 
 
@@ -59,9 +60,13 @@ def grown_table(state: Any, plan: Plan, tasks: int, features: int) -> dict[str, 
         have[1] if have[1] >= features else max(features, 2 * have[1]),
     )
     grown: dict[str, Any] = {"pairs": table_layout(plan, room)}
+    at_the_end = room[1] == have[1] if plan.task_major else room[0] == have[0]
     for name, array in arrays_over_pairs(state, plan).items():
-        grown[name] = arena.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
-        as_table(grown[name], room, plan)[: have[0], : have[1]] = as_table(array, have, plan)
+        if at_the_end:
+            grown[name] = longer(array, room[0] * room[1])
+        else:
+            grown[name] = zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+            as_table(grown[name], room, plan)[: have[0], : have[1]] = as_table(array, have, plan)
     return grown
 
 
@@ -71,41 +76,48 @@ def regions_to_table(state: Any, plan: Plan, room: tuple[int, int]) -> dict[str,
     found = table_layout(plan, room)
     grown: dict[str, Any] = {"pairs": found}
     for name, array in arrays_over_pairs(state, plan).items():
-        grown[name] = arena.zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
+        grown[name] = zeros((room[0] * room[1], *array.shape[1:]), array.dtype)
         grown[name][table_slots(found, task, feature)] = array[slots]
     return grown
 
 
-def regions_of(tasks: int, keys: Ints, arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """Regions that hold these pairs, and their numbers."""
-    found, slots = arena.hashed(keys, tasks)
+def regions_of(tasks: int, pairs: Ints, arrays: Mapping[str, Array], padded: Mapping[str, int] = {}) -> dict[str, Any]:
+    """Regions that hold these (task, feature) pairs, and their numbers; `padded`: the last axis where it is longer."""
+    found = arena.hashed(pairs, tasks)
     grown: dict[str, Any] = {"pairs": found}
     for name, array in arrays.items():
-        grown[name] = arena.zeros((arena.slots_of(found), *array.shape[1:]), array.dtype)
-        grown[name][slots] = array
+        shape = (*array.shape[1:-1], padded[name]) if name in padded else array.shape[1:]
+        grown[name] = zeros((int(found.layout[ROOM]), *shape), array.dtype)
+        rows = grown[name][1 : len(pairs) + 1]  # slots are 1, 2, ... in this order
+        (rows[..., : array.shape[-1]] if name in padded else rows)[:] = array
     return grown
 
 
-def live_pairs(state: Any, plan: Plan, tasks: int, features: int) -> tuple[Ints, dict[str, Array]]:
-    """Keys in ascending order and values of the pairs that hold anything but zeros."""
+def longer_regions(state: Any, plan: Plan, pairs: Pairs) -> dict[str, Any]:
+    """The parts of a state that change when its regions become `pairs`, which have more room."""
+    room = int(pairs.layout[ROOM])
+    arrays = arrays_over_pairs(state, plan)
+    return {"pairs": pairs} | {name: longer(array, room) for name, array in arrays.items() if len(array) < room}
+
+
+def listing(state: Any, plan: Plan, tasks: int, features: int) -> Listing:
+    """The pairs that hold anything but zeros, block by block."""
     arrays = arrays_over_pairs(state, plan)
     if state.pairs.layout[HASHED]:
-        keys, slots = arena.sorted_keys(state.pairs)
-        arrays = {name: array[slots] for name, array in arrays.items()}
-        held = _any_nonzero(arrays, len(keys))
-        return keys[held], {name: array[held] for name, array in arrays.items()}
+        return RegionListing(state.pairs, arrays)
     shape = table_shape(state, plan)
-    tables = {name: as_table(array, shape, plan)[:tasks, :features] for name, array in arrays.items()}
-    held = np.zeros((min(tasks, shape[0]), min(features, shape[1])), bool)
-    for table in tables.values():
-        held |= np.any(table != 0, axis=tuple(range(2, table.ndim))) if table.ndim > 2 else table != 0
-    at = np.nonzero(held)
-    keys = pack(at[0].astype(np.int64), at[1].astype(np.int64))
-    return keys, {name: np.ascontiguousarray(table[at]) for name, table in tables.items()}
+    return TableListing({name: as_table(array, shape, plan)[:tasks, :features] for name, array in arrays.items()})
 
 
-def _any_nonzero(arrays: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
-    held = np.zeros(count, bool)
-    for array in arrays.values():
-        held |= np.any(array.reshape(count, -1) != 0, axis=1) if count else held
-    return held
+def live_pairs(state: Any, plan: Plan, tasks: int, features: int) -> tuple[Ints, dict[str, Array]]:
+    """Ascending (task, feature) slots and numbers of the pairs that hold anything but zeros."""
+    found = listing(state, plan, tasks, features)
+    pairs = joined(found.pairs(), (0, 2), np.int64)
+    arrays = arrays_over_pairs(state, plan)
+    return pairs, {n: joined(found.numbers(n), (0, *a.shape[1:]), a.dtype) for n, a in arrays.items()}
+
+
+def joined(blocks: Iterable[Array], shape: tuple[int, ...], kind: Any) -> Array:
+    """Blocks as one array; `shape` is that of none."""
+    found: Array = np.concatenate([np.zeros(shape, kind), *blocks])
+    return found

@@ -15,7 +15,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.instructions import four_sums, prefetch
 from weft.compiled.jit import inlined, inlined_only
-from weft.storage.pairs import BASE, COUNT, FEATURE_STRIDE, SIZE, TASK_STRIDE, Keys, first_place, first_slot
+from weft.storage.pairs import BASE, FEATURE_STRIDE, SIZE, TASK_STRIDE, Keys, first_place
 
 
 @inlined
@@ -107,15 +107,12 @@ def prefetch_table(layout: Ints, weights: Floats, task: int, indices: Ints, begi
 
 
 @inlined_only
-def prefetch_hashed(keys: Keys, table: Ints, weights: Floats, task: int, indices: Ints, begin: int, end: int) -> None:
-    """Prefetch what a row will need soon: all of a small region, or the row's keys in a large one."""
+def prefetch_hashed(keys: Keys, table: Ints, task: int, indices: Ints, begin: int, end: int) -> None:
+    """Prefetch the keys that a row will need soon: all of a small region, or the row's lines of a large one."""
     base, size = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE])
     if size <= np.uint64(8 * (end - begin)):  # eight to a cache line
         for at in range(base, base + size, np.uint64(8)):
             prefetch(keys, at)
-        start = first_slot(table[task, BASE])
-        for slot in range(start, start + table[task, COUNT], 8):
-            prefetch(weights, slot)
     else:
         for e in range(begin, end):
             prefetch(keys, base + first_place(indices[e], size))

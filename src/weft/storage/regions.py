@@ -1,57 +1,153 @@
-"""Regions of hashed pairs, in compiled loops: how large they should be, where they lie, what is in them.
+"""Regions of hashed pairs, in compiled loops: their sizes, how kernels make room in them, what is in them.
 
-`weft.storage.arena` decides when to call which; the layout is that of `weft.storage.pairs`.
+A region that becomes too small is replaced by a larger one, taken from those of its size that are free, or from the end
+of the keys; only the keys of that one task are put in again, and no row of an array over pairs moves. Nothing is
+allocated: a kernel returns when the end of the keys or of the rows is reached, and `weft.storage.arena` makes room.
+The layout is that of `weft.storage.pairs`.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from weft.compiled.arrays import Ints
-from weft.compiled.instructions import prefetch
-from weft.compiled.jit import compiled, inlined, inlined_only
+from weft.compiled.jit import compiled, helper_no_alloc, inlined
 from weft.storage.batch import Batch
 from weft.storage.pairs import (
     BASE,
     COUNT,
     END,
+    FREE,
+    ROOM,
+    ROWS,
     SIZE,
     TASK_STRIDE,
     USED,
-    WANTED,
     Keys,
     Pairs,
-    first_slot,
-    new_key,
-    number_of,
+    key_of,
     place,
+    slot_of,
 )
 
+NOWHERE = 8
+"""The first keys, which stay 0."""
 
-class Need(NamedTuple):
-    """What regions are made large enough for, see `too_small`."""
-
-    floor: int
-    features: int  # the most pairs of a region
-    extra: int  # pairs that an example may open besides those of its row
+ASCENDING, ANY_ORDER, OUTSIDE = range(3)
+"""What `order_of` says of pairs."""
 
 
 @inlined
-def region_size(count: int) -> int:
-    """Keys for so many pairs: twice as many, in whole cache lines; three quarters can be used."""
-    return (2 * count + 7) // 8 * 8
+def limit_of(size: int) -> int:
+    """The most pairs of a region of so many keys: a search needs an empty place to end at."""
+    return size // 8 * 7
 
 
-@compiled
-def horizon(batch: Batch, done: int, most: int) -> int:
-    """The end of the rounds, from round `done` on, that hold so many non-zeros; of that round at least."""
-    need = 0
-    for t in range(done, len(batch.rounds) - 1):
-        for i in range(batch.rounds[t], batch.rounds[t + 1]):
-            need += batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
-        if need > most:
-            return int(batch.rounds[t + 1])
-    return int(batch.rounds[len(batch.rounds) - 1])
+@inlined
+def size_of(number: int) -> int:
+    """The sizes that regions have: 8, 16, 24, 32, 48, 64, 96, 128, ... keys."""
+    if number < 3:
+        return 8 * (number + 1)
+    return (32 if number % 2 == 1 else 48) << ((number - 3) // 2)
+
+
+@inlined
+def class_of(count: int) -> int:
+    """The number of the smallest size that takes so many pairs."""
+    number = 0
+    while limit_of(size_of(number)) < count:
+        number += 1
+    return number
+
+
+# --- within kernels ----------------------------------------------------------------------------------------------
+
+
+@helper_no_alloc
+def grow_region(layout: Ints, keys: Keys, table: Ints, region: int, need: int) -> bool:
+    """Replace a region by one for `need` pairs, and as many to come; False if the end of the keys is reached.
+
+    The first region of a task has nothing to spare: many a task has no second event.
+    """
+    base, size = table[region, BASE], table[region, SIZE]
+    number = class_of(2 * need if size > 0 else need)
+    larger, to = size_of(number), layout[FREE + number]
+    if to > 0:
+        layout[FREE + number] = np.int64(keys[to])
+        for at in range(to, to + larger):
+            keys[at] = np.uint64(0)
+    else:
+        to = layout[END]
+        if to + larger > len(keys):
+            return False
+        layout[END] = to + larger
+    for at in range(base, base + size):
+        key = keys[at]
+        if key != np.uint64(0):
+            feature = np.int64(key >> np.uint64(32))
+            keys[place(keys, np.uint64(to), np.uint64(larger), feature)] = key  # type: ignore[arg-type]
+    if size > 0:
+        _release(layout, keys, base, size)
+    table[region, BASE], table[region, SIZE] = to, larger
+    return True
+
+
+@inlined
+def _release(layout: Ints, keys: Keys, base: int, size: int) -> None:
+    """Keep a region that is not needed any more for the next one of its size."""
+    number = class_of(limit_of(size))
+    keys[base] = np.uint64(layout[FREE + number])
+    layout[FREE + number] = base
+
+
+@inlined
+def fits(pairs: Pairs, batch: Batch, lo: int, hi: int) -> bool:
+    """Make room for every pair that the examples lo..hi, one round, could open; False if the arrays are too short."""
+    layout, keys, table = pairs
+    need, rows = 0, 0
+    for i in range(lo, hi):
+        begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
+        region = batch.task[i] * layout[TASK_STRIDE]
+        base, size, count = np.uint64(table[region, BASE]), np.uint64(table[region, SIZE]), table[region, COUNT]
+        free = limit_of(table[region, SIZE]) - count
+        if layout[TASK_STRIDE] != 0:
+            need = 0  # tasks of a round are different, and so are their regions
+        rows += end - begin
+        if need + end - begin <= free:
+            need += end - begin
+            continue
+        for e in range(begin, end):  # some may be there already
+            if keys[place(keys, base, size, batch.indices[e])] == 0:
+                need += 1
+        if need > free and not grow_region(layout, keys, table, region, count + need):
+            return False
+    return bool(layout[ROWS] + rows <= layout[ROOM])
+
+
+@inlined
+def has_room(pairs: Pairs, batch: Batch, lo: int, hi: int, extra: int, features: int) -> bool:
+    """The same if every example may open `extra` pairs that are not in its row; a task has at most `features` pairs."""
+    layout, keys, table = pairs
+    rows = 0
+    for i in range(lo, hi):
+        region = batch.task[i] * layout[TASK_STRIDE]
+        count = table[region, COUNT]
+        need = min(batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]] + extra, features - count)
+        rows += need
+        if count + need > limit_of(table[region, SIZE]) and not grow_region(layout, keys, table, region, count + need):
+            return False
+    return bool(layout[ROWS] + rows <= layout[ROOM])
+
+
+@helper_no_alloc
+def room_for(pairs: Pairs, region: int, missing: int) -> bool:
+    """Make room for so many pairs of one region that are known to be missing; False if the arrays are too short."""
+    layout, keys, table = pairs
+    if layout[ROWS] + missing > layout[ROOM]:
+        return False
+    need = table[region, COUNT] + missing
+    return bool(need <= limit_of(table[region, SIZE]) or grow_region(layout, keys, table, region, need))
+
+
+# --- between kernel calls ----------------------------------------------------------------------------------------
 
 
 @compiled
@@ -72,110 +168,47 @@ def shows(batch: Batch, features: int, enough: int, seen: Keys) -> bool:
 
 
 @compiled
-def too_small(pairs: Pairs, batch: Batch, first: int, last: int, need: Need) -> tuple[Ints, Ints]:
-    """The regions without room for the examples first..last, and the sizes they should have.
-
-    Pairs that come are counted as new, but no more than there are features. Because they need not be, a region's pairs
-    at most double at a time once there are more than `need.floor`.
-    """
-    floor, features, extra = need
-    regions, sizes = np.empty(last - first, np.int64), np.empty(last - first, np.int64)
-    layout, _, table = pairs
-    touched, found = 0, 0
-    for i in range(first, last):
-        if i + 8 < last:
-            prefetch(table, batch.task[i + 8] * layout[TASK_STRIDE] * table.shape[1])
-        region = batch.task[i] * layout[TASK_STRIDE]
-        nonzeros = batch.indptr[batch.row[i] + 1] - batch.indptr[batch.row[i]]
-        if table[region, WANTED] == 0 and nonzeros + extra > 0:  # every region once
-            regions[touched] = region
-            table[region, WANTED] = extra
-            touched += 1
-        table[region, WANTED] += nonzeros
-    for k in range(touched):
-        region = regions[k]
-        count, size = table[region, COUNT], table[region, SIZE]
-        pairs_to_come = min(count + table[region, WANTED], features)
-        table[region, WANTED] = 0
-        if region_size(min(pairs_to_come, max(count + count // 2, floor))) > size:
-            wanted = region_size(min(pairs_to_come, max(2 * count, floor)))
-            regions[found] = region
-            sizes[found] = max(wanted, min((size + size // 2 + 7) // 8 * 8, region_size(features)))
-            found += 1
-    return regions[:found], sizes[:found]
+def order_of(pairs: Ints, tasks: int, features: int) -> int:
+    """Of (task, feature) pairs of a file: ASCENDING, which means that none appears twice, ANY_ORDER, or OUTSIDE."""
+    found, before, last = ASCENDING, -1, -1
+    for i in range(pairs.shape[0]):
+        task, feature = pairs[i, 0], pairs[i, 1]
+        if task < 0 or task >= tasks or feature < 0 or feature >= features:
+            return OUTSIDE
+        if task < before or (task == before and feature <= last):
+            found = ANY_ORDER
+        before, last = task, feature
+    return found
 
 
 @compiled
-def size_regions(table: Ints) -> None:
-    """Sizes by counts; the counts begin again."""
+def lay_out(table: Ints, pairs: Ints) -> int:
+    """Count the pairs of every task, and lay regions for them one behind the other; returns the end of the last."""
+    for i in range(pairs.shape[0]):
+        table[pairs[i, 0], COUNT] += 1
+    end = NOWHERE
     for region in range(table.shape[0]):
-        table[region, SIZE] = region_size(table[region, COUNT])
-        table[region, COUNT] = 0
-
-
-@compiled
-def lay_out(table: Ints, end: int) -> int:
-    """Regions one behind the other; returns the end of the last."""
-    for region in range(table.shape[0]):
-        table[region, BASE] = end if table[region, SIZE] > 0 else 0
-        end += table[region, SIZE]
+        count = table[region, COUNT]
+        if count > 0:
+            table[region, BASE], table[region, SIZE] = end, size_of(class_of(count))
+            end += table[region, SIZE]
     return end
 
 
 @compiled
-def insert(pairs: Pairs, task: Ints, feature: Ints, slots: Ints) -> None:
-    """Add pairs to regions that have room for them, and note their slots."""
+def insert(pairs: Pairs, inserted: Ints) -> None:
+    """Put (task, feature) pairs into regions that were laid out for them; their slots are 1, 2, ..., in this order."""
     layout, keys, table = pairs
-    for i in range(task.shape[0]):
-        region = task[i]
-        table[region, COUNT] += 1
-        layout[USED] += 1
-        at = place(keys, np.uint64(table[region, BASE]), np.uint64(table[region, SIZE]), feature[i])
-        keys[at] = new_key(feature[i], table[region, COUNT])
-        slots[i] = first_slot(table[region, BASE]) + table[region, COUNT] - 1
-
-
-@inlined_only
-def _refill(old: Keys, begin: int, end: int, keys: Keys, base: int, size: int) -> None:
-    """Put the keys of old[begin:end] into a region."""
-    for at in range(begin, end):
-        if old[at] != 0:
-            feature = np.int64(old[at] >> np.uint64(32))
-            keys[place(keys, np.uint64(base), np.uint64(size), feature)] = old[at]  # type: ignore[arg-type]
-
-
-@compiled
-def relocate(pairs: Pairs, regions: Ints, sizes: Ints) -> None:
-    """Move regions to the end, with new sizes."""
-    layout, keys, table = pairs
-    for k in range(regions.shape[0]):
-        region, size = regions[k], sizes[k]
-        begin, base = table[region, BASE], layout[END]
-        _refill(keys, begin, begin + table[region, SIZE], keys, base, size)
-        table[region, BASE], table[region, SIZE] = base, size
-        layout[END] = base + size
-
-
-@compiled
-def transfer(old: Pairs, new: Pairs) -> None:
-    """Put the keys of all regions into new ones."""
-    for region in range(old.table.shape[0]):
-        begin, base = old.table[region, BASE], new.table[region, BASE]
-        _refill(old.keys, begin, begin + old.table[region, SIZE], new.keys, base, new.table[region, SIZE])
-
-
-@compiled
-def copy_rows(source: Ints, target: Ints, sources: Ints, targets: Ints, counts: Ints) -> None:
-    """Copy runs of rows from one array to another, or within one; `arena.Moves` says which."""
-    for k in range(counts.shape[0]):
-        for i in range(counts[k]):
-            for c in range(source.shape[1]):
-                target[targets[k] + i, c] = source[sources[k] + i, c]
+    for i in range(inserted.shape[0]):
+        task, feature = inserted[i, 0], inserted[i, 1]
+        base, size = np.uint64(table[task, BASE]), np.uint64(table[task, SIZE])
+        keys[place(keys, base, size, feature)] = key_of(feature, i + 1)
+    layout[ROWS], layout[USED] = inserted.shape[0] + 1, inserted.shape[0]
 
 
 @compiled
 def read_all(pairs: Pairs, keys: Ints, slots: Ints) -> None:
-    """The keys (task << 32 | feature) and slots of all pairs, in any order."""
+    """The keys (task << 32 | feature) and slots of all pairs: tasks in ascending order, features in any."""
     _, features, table = pairs
     found = 0
     for region in range(table.shape[0]):
@@ -183,5 +216,21 @@ def read_all(pairs: Pairs, keys: Ints, slots: Ints) -> None:
         for at in range(base, base + table[region, SIZE]):
             if features[at] != 0:
                 keys[found] = (region << 32) | np.int64(features[at] >> np.uint64(32))
-                slots[found] = first_slot(base) + number_of(features[at]) - 1
+                slots[found] = slot_of(features[at])
                 found += 1
+
+
+@compiled
+def close_region(pairs: Pairs, region: int, features: Ints, slots: Ints) -> int:
+    """Take all pairs from a region; returns how many, their features and slots, whose numbers the caller clears."""
+    layout, keys, table = pairs
+    base, size, found = table[region, BASE], table[region, SIZE], 0
+    for at in range(base, base + size):
+        if keys[at] != 0:
+            features[found], slots[found] = np.int64(keys[at] >> np.uint64(32)), slot_of(keys[at])
+            found += 1
+    if size > 0:
+        _release(layout, keys, base, size)
+    layout[USED] -= found
+    table[region, BASE], table[region, SIZE], table[region, COUNT] = 0, 0, 0
+    return int(found)

@@ -62,6 +62,15 @@ def is_sparse(X: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(X))
 
 
+def first_masked(X: Any) -> tuple[int, ...] | None:
+    """Where the first masked entry of a NumPy masked array is; None if there is none, or if it is something else."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is None or not isinstance(X, masked.MaskedArray):
+        return None
+    mask = np.asarray(masked.getmaskarray(X))
+    return tuple(int(i) for i in np.argwhere(mask)[0]) if np.any(mask) else None
+
+
 def as_table(x: Any) -> Any:
     """One row of any kind as a table of one row."""
     if is_sparse(x):
@@ -73,6 +82,8 @@ def as_table(x: Any) -> Any:
 def _from_dense(X: Any) -> Rows:
     if not hasattr(X, "__array__") and isinstance(X, Sequence):
         _refuse_ragged(X)
+    elif at := first_masked(X):
+        _refuse_masked(at)
     try:
         array = np.asarray(X)
     except ValueError:  # rows within rows: say where
@@ -91,9 +102,16 @@ def _from_dense(X: Any) -> Rows:
     return Rows(indptr, indices[: indptr[n]], values[: indptr[n]], d)
 
 
+def _refuse_masked(at: tuple[int, ...]) -> None:
+    feature = f": feature {at[1]}" if len(at) > 1 else ""
+    raise ValueError(f"row {at[0]}{feature} is masked; give it a value, such as X.filled(0.0), or drop the row")
+
+
 def _refuse_ragged(X: Sequence[Any]) -> None:
     width = None
     for row, x in enumerate(X):
+        if at := first_masked(x):
+            _refuse_masked((row, *at))
         if isinstance(x, str | bytes | Mapping) or not hasattr(x, "__len__"):
             raise ValueError(f"row {row}: {x!r} is not a row of numbers; X needs one row per example")
         if width is None:

@@ -24,6 +24,9 @@ SUPPORT, NONZERO, UPDATED_TASK = range(3)
 
 NO_LIMIT = 1 << 62
 
+MOST_COUNTED = 1 << 52
+"""No count in a file is larger. One more is always another number, also as a float, for longer than any run lasts."""
+
 
 class Sizes(NamedTuple):
     """How much of each axis is needed."""
@@ -43,10 +46,11 @@ class Plan:
     task_major    a table of pairs goes task by task; else feature by feature
     always_dense  pairs are never hashed
     counts        arrays of integers from 0 -> the largest: an axis or a number, per entry
+    counters      arrays of floats that count something, integers from 0 on -> where, on the last axis; (): everywhere
     scratch       working space: it grows, and is not saved
     most          axis -> the most it can need
     padded        array -> its last axis in memory; the zeros at its end are not saved
-    check         what else the arrays of a file must satisfy; raises ValueError
+    check         of (arrays, lengths of all axes): what else a file must satisfy; raises ValueError
     extra_pairs   of (state, batch, done): how many pairs an example of the round after `done` rounds may open that are
                   not in its row, and how many pairs a task can have; None: none, and one per feature
     """
@@ -56,10 +60,11 @@ class Plan:
     task_major: bool = True
     always_dense: bool = False
     counts: Axes = field(default_factory=dict)
+    counters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     scratch: Axes = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
     padded: Mapping[str, int] = field(default_factory=dict)
-    check: Callable[[Mapping[str, Array]], None] | None = None
+    check: Callable[[Mapping[str, Array], Mapping[str, int]], None] | None = None
     extra_pairs: Callable[[Any, Batch, int], tuple[int, int]] | None = None
 
     @property

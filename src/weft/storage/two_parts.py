@@ -44,7 +44,7 @@ def prefetch_ahead(parts: TwoParts, batch: Batch, i: int) -> None:
     if layout[HASHED]:
         if ahead + AHEAD < len(task):
             prefetch(table, task[ahead + AHEAD] * table.shape[1])
-        prefetch_hashed(keys, table, own, task[ahead], indices, begin, end)
+        prefetch_hashed(keys, table, task[ahead], indices, begin, end)
     else:
         prefetch_table(layout, own, task[ahead], indices, begin, end)
 

@@ -1,19 +1,34 @@
-"""A model as one block of bytes: learner, names, live state, tally."""
+"""A model as the bytes of a file: learner, names, live state, tally."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats
+from weft.compiled.arrays import Array, Floats
+from weft.compiled.blas import libraries
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
 from weft.storage import saving
-from weft.store.codec import FileError, decode, encode
-from weft.tally import COLUMNS
+from weft.store.codec import Write, checked, in_one, parse, write_arrays
+from weft.store.digests import FileError
+from weft.tally import (
+    ABSOLUTE,
+    COLUMNS,
+    EVENTS,
+    FALSE_NEGATIVE,
+    FALSE_POSITIVE,
+    LOSS,
+    MISTAKES,
+    SQUARED,
+    TRUE_POSITIVE,
+)
 from weft.vocabulary import Vocabulary, names_as_json, names_from_json
 
 FORMAT = 1
+
+_COUNTS = [EVENTS, MISTAKES, TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE]
+_SUMS = [LOSS, ABSOLUTE, SQUARED]
 
 
 class Parts(NamedTuple):
@@ -25,25 +40,31 @@ class Parts(NamedTuple):
     tally: Floats | None
 
 
-def pack_model(parts: Parts) -> bytes:
-    """The bytes of a model file."""
+def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
+    """Hand the bytes of a model file on, block by block; `facts` are added to its header. Returns its digest."""
     tasks, features = parts.vocabulary.tasks, parts.vocabulary.features
-    header = {
+    header: dict[str, Any] = {
         "format": FORMAT,
         "learner": to_json(parts.learner),
         "tasks": names_as_json(tasks),
         "features": names_as_json(features),
     }
-    live = saving.live(parts.state, parts.learner.plan, len(tasks), len(features))
+    if parts.learner.traits.blas:
+        header["blas"] = libraries()
+    live = saving.live_blocks(parts.state, parts.learner.plan, len(tasks), len(features))
     arrays = {f"state.{name}": array for name, array in live.items()}
     if parts.tally is not None:
-        arrays["tally"] = parts.tally[: len(tasks)]
-    return encode(header, arrays)
+        arrays["tally"] = in_one(parts.tally[: len(tasks)])
+    return write_arrays({**header, **facts}, arrays, write)
 
 
-def unpack_model(data: bytes) -> Parts:
-    """The model in a file; FileError, with the reason, if it cannot be read."""
-    header, arrays = decode(data)
+def unpack_model(data: Any) -> Parts:
+    """The model in the bytes of a file; FileError, with the reason, if it cannot be read."""
+    with checked(data):
+        return _unpacked(*parse(data))
+
+
+def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
     if type(header.get("format")) is not int or header["format"] != FORMAT:
         raise FileError(
             f"the file has format {header.get('format')!r}, this weft reads format {FORMAT}; "
@@ -58,17 +79,32 @@ def unpack_model(data: bytes) -> Parts:
     tally = arrays.pop("tally", None)
     if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
         raise FileError("the file's tally does not fit its tasks")
+    _component("tally", lambda found: _check_tally(found, learner.target == "binary"), tally)
+    _component("size", lambda _: learner.hooks.refuse(tasks, features), None)
     live = {name.removeprefix("state."): array for name, array in arrays.items()}
     state = _component(
         "state",
         lambda found: saving.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features),
         live,
     )
-    return Parts(learner, vocabulary, state, tally)
+    return Parts(learner, vocabulary, state, tally.copy())
+
+
+def _check_tally(tally: Floats, binary: bool) -> None:
+    """Raise ValueError unless it is a table that counting could have made."""
+    counts, sums = tally[:, _COUNTS], tally[:, _SUMS]
+    saving.refuse_counters("tally", counts)
+    if not np.all(sums >= 0.0):
+        raise ValueError("it has sums of losses that are not numbers from 0 on")
+    events, mistakes, right, *wrong = counts.T
+    if np.any(mistakes != wrong[0] + wrong[1]) or np.any(right + mistakes > events):
+        raise ValueError("it has other mistakes than it has wrong predictions, or more predictions than events")
+    if np.any(sums[:, 1:] if binary else counts[:, 1:]):
+        raise ValueError("it has figures of another kind of labels")
 
 
 def _component(what: str, read: Callable[[Any], Any], data: Any) -> Any:
     try:
         return read(data)
-    except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+    except (ValueError, TypeError, KeyError, ArithmeticError, MemoryError, RecursionError) as error:
         raise FileError(f"the file's {what} cannot be used: {error}") from None

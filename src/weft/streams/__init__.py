@@ -6,7 +6,7 @@ for chunk in weft.streams.read_chunks("events.jsonl"):
 school = weft.streams.known("school")
 """
 
-from weft.streams.formats import Chunk, Position, SourceChanged, read_chunks
+from weft.streams.formats import Chunk, Position, SourceChanged, read_chunks, read_whole
 from weft.streams.known import Known, known
 from weft.streams.records import Fault, InputError
 from weft.streams.synthetic import related_tasks
@@ -20,5 +20,6 @@ __all__ = [
     "SourceChanged",
     "known",
     "read_chunks",
+    "read_whole",
     "related_tasks",
 ]

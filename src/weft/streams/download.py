@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from weft.places import user_cache
+from weft.cache.places import user_cache
 from weft.streams.known_sets import KnownSet
 
 ADDRESS = "WEFT_DATA_ADDRESS"

@@ -1,7 +1,8 @@
 """JSON lines: `{"task": "ann", "x": {"free": 1}, "y": 1}`, with `"round"` if events arrive together.
 
-`x` holds named features or, in all lines, a list of the same length; a list in `task` is a tuple. A line is
-decoded in one call; only a line that this refuses is checked value by value, to say what is wrong with it.
+`x` holds named features or, in all lines, a list of the same length; a list in `task` is a tuple. The careful reader:
+it reads what `weft.streams.scan.jsonl` hands on. A line is decoded in one call; only a line that this refuses is
+checked value by value, to say what is wrong with it.
 """
 
 import json
@@ -9,12 +10,14 @@ import re
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from weft.names import Name
-from weft.streams.records import MISSING, Block, Fault, Refused, Rules, show
+from weft.streams.records import MISSING, MOST_DIGITS, Block, Fault, Refused, Rules, check_row, show
 
 FIELDS = ("task", "x", "y", "round")
+DEEPEST = 16
+"""Lists within lists in the name of a task."""
+_LARGEST_INTEGER = 10**MOST_DIGITS
 _KEY = re.compile(rb'"[ \t]*:')
 
 
@@ -31,127 +34,97 @@ _decode = msgspec.json.Decoder(Event).decode
 
 
 class Parser:
-    """Lines to blocks; the first event says whether rows are lists or dicts, and whether there are rounds."""
+    """Lines to records; the first event says whether rows are lists or dicts, and whether there are rounds."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.width: int | None = None  # of rows that are lists; -1 for dicts
-        self.rounds: bool | None = None
+        self.has_rounds = False
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the file's form is known."""
         return self.width is not None
 
-    def parse(self, first: int, lines: list[bytes]) -> Block:
-        """The events of lines that begin at line number `first`."""
-        numbers, events, faults = [], [], []
-        for number, line in enumerate(lines, first):
+    def parse(self, numbers: list[int], lines: list[bytes]) -> Block:
+        """The events of lines, given with their numbers."""
+        block = Block()
+        for number, line in zip(numbers, lines, strict=True):
+            if not line.strip():
+                continue
             try:
-                event = _decode(line)
-                if self.width != (len(event.x) if event.x.__class__ is list else -1):
-                    self._check_form(event)
-                if (event.round is msgspec.UNSET) == self.rounds or self.rounds is None:
-                    self._check_round(event)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                if line.strip():
-                    faults.append(Fault(number, *diagnose(line, self.rules, str(error))))
+                event = self._event(line)
+                task = _name(event.task)
+                self._check_form(event)
+                x: Any = event.x
+                check_row(x)
             except Refused as refused:
-                faults.append(Fault(number, refused.field, refused.reason))
-            else:
-                numbers.append(number)
-                events.append(event)
-        twice = _duplicate_keys(first, lines, numbers, events)
-        if twice:
-            faults += twice
-            bad = {fault.line for fault in twice}
-            events = [event for number, event in zip(numbers, events, strict=True) if number not in bad]
-            numbers = [number for number in numbers if number not in bad]
-        return self._block(numbers, events, faults)
+                block.faults.append(Fault(number, refused.field, refused.reason))
+                continue
+            block.lines.append(number)
+            block.tasks.append(task)
+            block.labels.append(event.y if event.y.__class__ is float else MISSING)
+            block.rows.append(x)
+            if self.has_rounds:
+                block.rounds.append(event.round)
+        return block
+
+    def _event(self, line: bytes) -> Event:
+        try:
+            event = _decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise Refused(*diagnose(line, self.rules, str(error))) from None
+        keys = 2 + (event.y is not msgspec.UNSET) + (event.round is not msgspec.UNSET)
+        keys += len(event.x) if event.x.__class__ is dict else 0
+        # A key ends in a quote and a colon: a line with as many of these as keys has no key twice, which the decoder
+        # would silently accept. Lines with more (a quote and a colon inside a name) are parsed again.
+        if line.count(b":") != keys and len(_KEY.findall(line)) != keys:
+            json.loads(line, object_pairs_hook=_once)
+        return event
 
     def _check_form(self, event: Event) -> None:
         width = len(event.x) if isinstance(event.x, list) else -1
+        has_round = event.round is not msgspec.UNSET
+        if isinstance(event.round, int):
+            _check_digits("round", event.round)
         if self.width is None:
-            self.width = width
-        elif width != self.width:
+            self.width, self.has_rounds = width, has_round
+        if width != self.width:
             before = "named features" if self.width < 0 else f"a list of {self.width} values"
             found = "named features" if width < 0 else f"a list of {width} values"
             raise Refused("x", f"{found}, but the file began with {before}; write all rows in one form")
-
-    def _check_round(self, event: Event) -> None:
-        has = event.round is not msgspec.UNSET
-        if self.rounds is None:
-            self.rounds = has
-        elif self.rounds:
+        if self.has_rounds and not has_round:
             raise Refused("round", "is missing, but the file began with rounds; give every event its round")
-        else:
+        if has_round and not self.has_rounds:
             raise Refused(
                 "round",
                 f"{show(event.round)}, but the file began without rounds; give all events one or none",
             )
 
-    def _block(self, numbers: list[int], events: list[Event], faults: list[Fault]) -> Block:
-        tasks: list[Any] = [event.task for event in events]
-        if list in set(map(type, tasks)):
-            tasks, bad = _tuples(numbers, tasks)
-            if bad:
-                faults += bad
-                where = {fault.line for fault in bad}
-                good = [i for i, number in enumerate(numbers) if number not in where]
-                numbers, events = [numbers[i] for i in good], [events[i] for i in good]
-                tasks = [tasks[i] for i in good]
-        y = [event.y if event.y.__class__ is float else MISSING for event in events]
-        X: Any = [event.x for event in events]
-        if self.width is not None and self.width >= 0:
-            X = np.array(X, np.float64).reshape(len(X), self.width)
-        rounds = [event.round for event in events] if self.rounds else None
-        return Block(numbers, tasks, np.array(y, np.float64), rounds, X, faults)
 
-
-def _tuples(numbers: list[int], tasks: list[Any]) -> tuple[list[Any], list[Fault]]:
-    names, faults = [], []
-    for number, task in zip(numbers, tasks, strict=True):
-        try:
-            names.append(_name(task))
-        except Refused as refused:
-            names.append("")
-            faults.append(Fault(number, refused.field, refused.reason))
-    return names, faults
-
-
-def _name(value: Any) -> Name:
+def _name(value: Any, depth: int = 0) -> Name:
     if isinstance(value, list) and value:
-        return tuple(_name(part) for part in value)
-    if isinstance(value, str | int) and not isinstance(value, bool):
+        if depth == DEEPEST:
+            raise Refused("task", f"a list within {DEEPEST} others; use a flatter name")
+        return tuple(_name(part, depth + 1) for part in value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        _check_digits("task", value)
+        return value
+    if isinstance(value, str):
         return value
     raise Refused("task", f"{show(value)} is not a name; write a string, an integer, or a list of those")
 
 
-def _duplicate_keys(first: int, lines: list[bytes], numbers: list[int], events: list[Event]) -> list[Fault]:
-    """Lines in which a key appears twice: the decoder would silently keep the last one.
-
-    A key ends in a quote and a colon, so a line with as many of these as keys has no duplicate. Lines with more
-    (a quote and a colon inside a name, or a duplicate key) are parsed again.
-    """
-    faults = []
-    for number, event in zip(numbers, events, strict=True):
-        line = lines[number - first]
-        keys = 2 + (event.y is not msgspec.UNSET) + (event.round is not msgspec.UNSET)
-        if event.x.__class__ is dict:
-            keys += len(event.x)
-        if line.count(b":") != keys and len(_KEY.findall(line)) != keys:
-            try:
-                json.loads(line, object_pairs_hook=_once)
-            except Refused as refused:
-                faults.append(Fault(number, refused.field, refused.reason))
-    return faults
+def _check_digits(field: str, value: int) -> None:
+    if abs(value) >= _LARGEST_INTEGER:
+        raise Refused(field, f"an integer of more than {MOST_DIGITS} digits; use a smaller one, or a string")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise Refused(twice if twice in FIELDS else "x", f"{show(twice)} appears twice; keep one of them")
     return found
 
@@ -174,6 +147,8 @@ def diagnose(line: bytes, rules: Rules, otherwise: str) -> tuple[str | None, str
             end = show(line.decode().rstrip()[-20:])
             return None, f"the line ends in the middle of an event, after {end}; write the complete event"
         return None, f"not JSON at column {error.colno} ({error.msg}); write one event per line"
+    except ValueError:  # Python reads integers of a few thousand digits only
+        return None, f"an integer has too many digits; names have at most {MOST_DIGITS}, write other numbers as 1e9"
     except RecursionError:
         return None, "the line is nested too deeply; write one event per line"
     return None, f"{otherwise}; write task, x and y as numbers and names"

@@ -12,6 +12,7 @@ import io
 import os
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.places import user_cache
+from weft.cache.places import NoHome, user_cache
 from weft.streams.known_sets import SETS, KnownSet
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -86,7 +87,11 @@ def describe(name: str) -> KnownSet:
 def folders() -> list[Path]:
     """The folders that are searched for sets, in this order."""
     chosen = os.environ.get("WEFT_DATA")
-    return [*([Path(chosen)] if chosen else []), user_cache() / "data"]
+    if not chosen:
+        return [user_cache() / "data"]
+    with suppress(NoHome):
+        return [Path(chosen), user_cache() / "data"]
+    return [Path(chosen)]
 
 
 def find(name: str) -> Path | None:

@@ -1,21 +1,24 @@
-"""The result of reading some lines: columns of tasks, labels and rows, and the lines that were refused."""
+"""What careful readers share: records, the lines that were refused and why, names and numbers in plain text."""
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Frame
-from weft.labels import wrong_labels
+from weft.compiled.arrays import Floats, Ints
+from weft.labels import LARGEST_LABEL, SIZE, wrong_labels
 from weft.learner import Target
 from weft.names import Name
 from weft.storage.batch import LARGEST
-from weft.storage.rows import is_sparse
+from weft.streams.ended_rounds import EndedRounds
 
 MISSING = math.nan
 """A missing label."""
+MOST_DIGITS = 1000
+"""Digits of an integer that is a name or a round."""
 
 
 class Fault(NamedTuple):
@@ -26,7 +29,11 @@ class Fault(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        where = f'line {self.line}, field "{self.field}"' if self.field else f"line {self.line}"
+        return self.at("line")
+
+    def at(self, what: str) -> str:
+        """In words; `what` is "line" or "row"."""
+        where = f'{what} {self.line}, field "{self.field}"' if self.field else f"{what} {self.line}"
         return f"{where}: {self.reason}"
 
 
@@ -59,21 +66,16 @@ class Rules:
 
 @dataclass
 class Block:
-    """The records of some lines. X is a list of dicts, an array, a table with named columns or a CSR."""
+    """The records of some lines, as a careful reader finds them. A row is a dict of features, or a list of values."""
 
-    lines: list[int]
-    tasks: list[Name]
-    labels: Floats
-    rounds: list[Any] | None
-    X: Any
+    lines: list[int] = field(default_factory=list)
+    tasks: list[Name] = field(default_factory=list)
+    labels: list[float] = field(default_factory=list)
+    rounds: list[Any] = field(default_factory=list)
+    rows: list[dict[Name, float] | list[float]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
-
-    def keep(self, which: list[int]) -> "Block":
-        """Some of the records, with all faults."""
-        tasks = [self.tasks[i] for i in which]
-        rounds = None if self.rounds is None else [self.rounds[i] for i in which]
-        X = [self.X[i] for i in which] if isinstance(self.X, list) else self.X[np.array(which, np.int64)]
-        return Block([self.lines[i] for i in which], tasks, self.labels[which], rounds, X, self.faults)
+    is_useless: bool = False
+    """Does the fault concern the whole file, such as one of its header?"""
 
 
 def show(value: Any) -> str:
@@ -92,34 +94,46 @@ def show(value: Any) -> str:
 def name_of(text: str) -> Name:
     """A name from plain text: an integer if it is written as one ("7", not "007"), else the text."""
     digits = text[1:] if text[:1] == "-" else text
-    if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0"):
+    if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0") and len(digits) <= MOST_DIGITS:
         return int(text)
     return text
 
 
-def check_values(block: Block) -> list[Fault]:
-    """Faults of rows with a value that is too large: its square must be finite."""
-    X, largest = block.X, np.zeros(0)
-    if isinstance(X, list):
-        largest = np.array([max(map(abs, x.values()), default=0.0) for x in X])
-    elif is_sparse(X):
-        row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        largest = np.zeros(X.shape[0])
-        np.maximum.at(largest, row, np.abs(X.data))
-    else:
-        table = X.to_numpy() if isinstance(X, Frame) else X
-        largest = np.abs(table).max(axis=1, initial=0.0)
-    bad = np.flatnonzero(largest > LARGEST).tolist()
-    return [
-        Fault(block.lines[i], "x", f"{largest[i]:g} is too large; scale values to {LARGEST:g} at most") for i in bad
-    ]
+def task_of(text: str, field: str) -> Name:
+    """A task from plain text; an integer that is too long is refused."""
+    if len(text) > MOST_DIGITS and text[1:].isascii() and text[1:].isdigit():
+        raise Refused(field, f"an integer of {len(text)} digits; use at most {MOST_DIGITS}, or another name")
+    return name_of(text)
 
 
-def check_labels(block: Block, rules: Rules) -> list[Fault]:
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+def number_of(where: str, text: str, remedy: str) -> float:
+    """A finite number from plain text, in ASCII digits and without underscores."""
+    if not _NUMBER.fullmatch(text):
+        what = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
+        raise Refused(where, f"{show(text)} is not {what}; {remedy}")
+    value = float(text)
+    if math.isinf(value):
+        raise Refused(where, f"{show(text)} is not finite; {remedy}")
+    return value
+
+
+def check_row(row: dict[Name, float] | list[float]) -> None:
+    """Refuse a value that is too large: its square must be finite."""
+    largest = max(map(abs, row.values() if isinstance(row, dict) else row), default=0.0)
+    if largest > LARGEST:
+        raise Refused("x", f"{largest:g} is too large; scale values to {LARGEST:g} at most")
+
+
+def check_labels(labels: Floats, lines: Ints, has_rounds: bool, rules: Rules) -> list[Fault]:
     """Faults of labels that a learner with this target does not take."""
-    y = block.labels
-    bad = wrong_labels(y, rules.target, dormant=block.rounds is not None, missing=not rules.labels)
-    return [Fault(block.lines[i], rules.label, _label_reason(float(y[i]), rules)) for i in np.flatnonzero(bad).tolist()]
+    bad = wrong_labels(labels, rules.target, dormant=has_rounds, missing=not rules.labels)
+    return [
+        Fault(int(lines[i]), rules.label, _label_reason(float(labels[i]), rules)) for i in np.flatnonzero(bad).tolist()
+    ]
 
 
 def _label_reason(y: float, rules: Rules) -> str:
@@ -127,6 +141,8 @@ def _label_reason(y: float, rules: Rules) -> str:
         return f"the label is missing; {rules.write}"
     if math.isinf(y):
         return f"{y} is not finite; {rules.write}"
+    if abs(y) > LARGEST_LABEL:
+        return f"{y:g} is too large; {SIZE}"
     hint = " (map 0/1 labels by 2 * y - 1)" if y in (0.0,) else ""
     return f"{y:.12g} is not a label for a classifier; {rules.write}{hint}"
 
@@ -135,17 +151,15 @@ class Rounds:
     """Remembers the rounds of a file, and refuses one that appears again after it has ended."""
 
     def __init__(self) -> None:
-        self.ended: set[Any] = set()
+        self.ended = EndedRounds()
 
-    def check(self, block: Block) -> list[Fault]:
-        """Faults of rounds: one that has ended already, or a task that appears twice in one."""
-        if block.rounds is None:
-            return []
+    def check(self, lines: list[int], tasks: list[int], rounds: list[Any], names: list[Name]) -> list[Fault]:
+        """Faults of rounds: one that has ended already, or a task, given by its code, that appears twice in one."""
         faults: list[Fault] = []
         here: set[Any] = set()
-        seen: set[Name] = set()
+        seen: set[int] = set()
         last: Any = None
-        for line, task, number in zip(block.lines, block.tasks, block.rounds, strict=True):
+        for line, task, number in zip(lines, tasks, rounds, strict=True):
             if number != last:
                 if number in here or number in self.ended:
                     reason = f"round {show(number)} has ended already; put the rows of one round next to each other"
@@ -154,7 +168,8 @@ class Rounds:
                 here.add(number)
                 last, seen = number, set()
             if task in seen:
-                reason = f"{show(task)} appears twice in round {show(number)}; give its events rounds of their own"
+                shown = show(names[task])
+                reason = f"{shown} appears twice in round {show(number)}; give its events rounds of their own"
                 faults.append(Fault(line, "task", reason))
             seen.add(task)
         return faults

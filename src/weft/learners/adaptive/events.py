@@ -18,8 +18,9 @@ from weft.learners.adaptive.second_order import assign_seats, score_second_order
 from weft.learners.adaptive.stacking import answer, mix_predictions, record_losses, stack_scores, update_stack
 from weft.learners.adaptive.state import PART_WIDTH, Component, Expert, Hyper, State, Task, Total
 from weft.learners.adaptive.updating import increase_weight, update_experts
-from weft.storage.batch import Batch, set_single, status
-from weft.storage.pairs import COUNT, HASHED, SIZE, Pairs, first_slot, has_room, open_row
+from weft.storage.batch import Batch, learn_single, predict_single
+from weft.storage.pairs import HASHED, open_row
+from weft.storage.regions import has_room, room_for
 
 
 @helper_no_alloc
@@ -93,7 +94,7 @@ def _learn_rounds(context: Bundle[Context], start: int, scores: Floats, trace: F
         for i in range(lo, hi):
             count, s, p = score_event(context, i)
             if hi - lo == 1:
-                if hashed and _missing(scratch.slots, count) > _free(state.pairs, batch.task[i]):
+                if hashed and not room_for(state.pairs, batch.task[i], _missing(scratch.slots, count)):
                     return t
                 scores[i] = answer(context, batch.task[i], p)
             if not np.isnan(batch.label[i]):
@@ -121,12 +122,6 @@ def _missing(slots: Ints, count: int) -> int:
         if slots[n] < 0:
             missing += 1
     return missing
-
-
-@helper_no_alloc
-def _free(pairs: Pairs, task: int) -> int:
-    """For how many pairs a task's region has room."""
-    return int(first_slot(pairs.table[task, SIZE]) - pairs.table[task, COUNT])
 
 
 @compiled
@@ -161,15 +156,9 @@ def learn(hyper: Hyper, state: State, batch: Batch, start: int, scores: Floats, 
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

@@ -1,19 +1,21 @@
 r"""Rows of own and shared parts, four at a time: read, scored, updated and written back.
 
-A row of parts has eight numbers (`Part`), a cache line: memory is the bottleneck, so an entry of an event needs few
-lines. Of a pair, the last two numbers are the own expert's, which only `auto` has; of a feature they are statistics
-(`Feature`), and the pooled expert of `auto` has an array of its own. *Starts* are flat positions at which rows begin.
-The last rows of an event, which do not fill a vector, and the bias are copied to four rows of scratch, the *tail*, and
-copied back when they are updated.
+A row of parts has eight numbers (`Part`): memory is the bottleneck, so an entry of an event needs few cache lines.
+Those of pairs, of which there can be very many, are stored in 32 bits and computed with in 64: every number of a pair
+is rounded once per event. Of a pair, the last two numbers are the own expert's, which only `auto` has; of a feature
+they are statistics (`Feature`), and the pooled expert of `auto` has an array of its own. *Starts* are flat positions at
+which rows begin. The last rows of an event, which do not fill a vector, and the bias are copied to four rows of
+scratch, the *tail*, and copied back when they are updated.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints, ShortFloats
 from weft.compiled.jit import inlined_only
 from weft.compiled.lanes import (
+    LARGEST_32,
     WIDTH,
     Four,
     load_columns,
@@ -28,8 +30,8 @@ from weft.learners.adaptive.state import PART_WIDTH, POOLED_WIDTH, Feature, Part
 GRADIENT, OTHER, COUNT = Part.GRADIENT.value, Part.OTHER.value, Feature.COUNT.value
 """The columns at which vectors begin, as plain integers."""
 
-HEAVY = 2.0**500
-"""When the weight of an event exceeds this, all weighted sums are divided by it."""
+HEAVY = 2.0**60
+"""When the weight of an event exceeds this, all weighted sums are divided by it; numbers of 32 bits end at 2^128."""
 
 Starts = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 """Flat positions of four rows."""
@@ -88,7 +90,7 @@ def shifted(starts: Starts, columns: int) -> Starts:
 
 
 @inlined_only
-def copy_known(parts: Floats, known: int, starts: Ints, features: Ints, count: int, copies: Floats) -> None:
+def copy_known(parts: Array, known: int, starts: Ints, features: Ints, count: int, copies: Array) -> None:
     """Copy the rows of an event, with zeros for features that are not known yet."""
     for n in range(count):
         for c in range(parts.shape[1]):
@@ -96,7 +98,7 @@ def copy_known(parts: Floats, known: int, starts: Ints, features: Ints, count: i
 
 
 @inlined_only
-def copy_to_tail(parts: Floats, starts: Ints, begin: int, end: int, tail: Floats) -> None:
+def copy_to_tail(parts: Array, starts: Ints, begin: int, end: int, tail: Floats) -> None:
     """Copy the last rows of an event, from its entry `begin` on."""
     for n in range(end - begin):
         for c in range(parts.shape[1]):
@@ -119,12 +121,21 @@ def copy_from_tail(parts: Floats, columns: int, starts: Ints, begin: int, end: i
             parts[starts[begin + n] // PART_WIDTH, c] = tail[n, c]
 
 
+@inlined_only
+def round_from_tail(own: ShortFloats, starts: Ints, begin: int, end: int, tail: Floats) -> None:
+    """Copy an event's last rows of own parts back, rounded as `store_columns` rounds."""
+    for n in range(end - begin):
+        for c in range(PART_WIDTH):
+            number = min(max(tail[n, c], -LARGEST_32), LARGEST_32)
+            own[starts[begin + n] // PART_WIDTH, c] = number
+
+
 # --- scores ---
 
 
 @inlined_only
 def add_scores(
-    parts: Floats, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
+    parts: Array, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
     """Add four rows to the scores of the gradient and the betting expert, and keep their bets."""
     theta, g, largest, reward = load_columns(parts, *starts)
@@ -135,7 +146,7 @@ def add_scores(
 
 
 @inlined_only
-def add_score(weights: Floats, starts: Starts, z: Four, total: Four) -> Four:
+def add_score(weights: Array, starts: Starts, z: Four, total: Four) -> Four:
     """Add four pairs or features to the score of the own or the pooled expert."""
     return total + load_two_columns(weights, *starts)[0] * z
 
@@ -155,7 +166,7 @@ class Errors(NamedTuple):
 
 
 @inlined_only
-def update_parts(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
+def update_parts(parts: Array, starts: Starts, z: Four, b: Four, errors: Errors) -> None:
     """The gradient and the betting expert learn, in four rows of parts."""
     update_weights(parts, shifted(starts, GRADIENT), z, errors.gradient, errors)
     theta, g, largest, reward = load_columns(parts, *starts)
@@ -163,16 +174,16 @@ def update_parts(parts: Floats, starts: Starts, z: Four, b: Four, errors: Errors
 
 
 @inlined_only
-def update_weights(weights: Floats, starts: Starts, z: Four, error: Four, errors: Errors) -> None:
+def update_weights(weights: Array, starts: Starts, z: Four, error: Four, errors: Errors) -> None:
     """An expert that takes gradient steps learns, in four rows."""
     w, squares = load_two_columns(weights, *starts)
     store_two_columns(weights, *starts, adagrad_step(w, squares, error * z, errors.eps, errors.eta))
 
 
 @inlined_only
-def divide_sums(parts: Floats, other: bool) -> None:
-    """Divide all weighted sums of parts by HEAVY; those of the last columns if they are an expert's."""
-    for row in range(len(parts)):
+def divide_sums(parts: Array, rows: int, other: bool) -> None:
+    """Divide all weighted sums of the first rows of parts by HEAVY; the last columns' if they are an expert's."""
+    for row in range(rows):
         for column in (Part.GRADIENT_SQUARES, Part.THETA, Part.G, Part.REWARD):
             parts[row, column] /= HEAVY
         if other:

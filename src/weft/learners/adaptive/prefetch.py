@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Ints, ShortFloats
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import helper_no_alloc, inlined_only
-from weft.learners.adaptive.state import PART_WIDTH, State
+from weft.learners.adaptive.state import PART_WIDTH, TASK_WIDTH, State
 from weft.storage.batch import Batch
-from weft.storage.pairs import BASE, FAR, HASHED, SIZE, TASK_STRIDE, Pairs, first_place, first_slot, number_of, place
+from weft.storage.pairs import BASE, COLUMNS, FAR, HASHED, SIZE, TASK_STRIDE, Pairs, first_place, place, slot_of
+
+TASKS_AHEAD = 8
+"""How many examples ahead the numbers of a task are prefetched."""
 
 
 class NextRow(NamedTuple):
@@ -28,7 +31,7 @@ class NextRow(NamedTuple):
 class Target(NamedTuple):
     """What is prefetched: rows of `width` numbers, those of the entries counted from row `first` on."""
 
-    rows: Floats
+    rows: Array
     width: int
     first: int
 
@@ -72,6 +75,18 @@ def prefetch_rest(target: Target, upcoming: NextRow, done: int, step: int) -> No
     prefetch_entries(target, upcoming, begin, length - begin)
 
 
+@inlined_only
+def prefetch_task(state: State, batch: Batch, i: int) -> None:
+    """Prefetch what the task of a later example has: its region of hashed pairs, its bias and its mixture."""
+    if i + TASKS_AHEAD < len(batch.task) and state.tasks.size > FAR:
+        k = batch.task[i + TASKS_AHEAD]
+        if state.pairs.layout[HASHED]:
+            prefetch(state.pairs.table, k * COLUMNS)
+        prefetch(state.own_bias, k * PART_WIDTH)
+        prefetch(state.tasks, k * TASK_WIDTH)
+        prefetch(state.tasks, (k + 1) * TASK_WIDTH - 1)  # longer than a cache line
+
+
 @helper_no_alloc
 def prefetch_keys(pairs: Pairs, upcoming: NextRow) -> None:
     """Prefetch the keys of the next example's hashed pairs."""
@@ -82,7 +97,7 @@ def prefetch_keys(pairs: Pairs, upcoming: NextRow) -> None:
 
 
 @helper_no_alloc
-def prefetch_pairs(pairs: Pairs, own: Floats, upcoming: NextRow) -> None:
+def prefetch_pairs(pairs: Pairs, own: ShortFloats, upcoming: NextRow) -> None:
     """Prefetch the own parts of the next example; the keys of hashed pairs were prefetched before."""
     layout, keys, table = pairs
     if not layout[HASHED]:
@@ -90,7 +105,5 @@ def prefetch_pairs(pairs: Pairs, own: Floats, upcoming: NextRow) -> None:
         prefetch_entries(target, upcoming, 0, upcoming.end - upcoming.begin)
         return
     base, size = np.uint64(table[upcoming.task, BASE]), np.uint64(table[upcoming.task, SIZE])
-    start = first_slot(table[upcoming.task, BASE])
     for e in range(upcoming.begin, upcoming.end):
-        number = number_of(keys[place(keys, base, size, upcoming.indices[e])])
-        prefetch(own, max(start + number - 1, 0) * PART_WIDTH)
+        prefetch(own, slot_of(keys[place(keys, base, size, upcoming.indices[e])]) * PART_WIDTH)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints, ShortFloats
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import WIDTH, Four, broadcast, horizontal_sum, load_four
@@ -32,6 +32,7 @@ from weft.learners.adaptive.prefetch import (
     prefetch_pairs,
     prefetch_rest,
     prefetch_some,
+    prefetch_task,
 )
 from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context, Progress
@@ -42,7 +43,7 @@ from weft.storage.pairs import HASHED, TASK_STRIDE, find_row
 class Side(NamedTuple):
     """Own or shared parts, where those of an event begin, their bets, and their tail."""
 
-    parts: Floats
+    parts: Array
     starts: Ints
     bets: Floats
     tail: Floats
@@ -94,6 +95,7 @@ def score_experts(context: Bundle[Context], i: int, count: int) -> None:
     if row.end > row.begin and row.indices[row.end - 1] >= len(state.features):
         _copy_parts(context, count)
         features, own, pooled = scratch.shared_copies, scratch.own_copies, scratch.pooled_copies
+    prefetch_task(state, batch, i)
     upcoming = next_row(state, batch, i)
     if state.pairs.layout[HASHED]:
         prefetch_keys(state.pairs, upcoming)
@@ -136,7 +138,9 @@ def _add_tail(side: Side, entries: Entries, sums: tuple[Four, Four], bias: Float
 
 
 @inlined_only
-def _score_own_and_pooled(context: Bundle[Context], own: Floats, pooled: Floats, upcoming: NextRow, count: int) -> None:
+def _score_own_and_pooled(
+    context: Bundle[Context], own: ShortFloats, pooled: Floats, upcoming: NextRow, count: int
+) -> None:
     """The scores of the own and the pooled expert."""
     _, state, _, scratch = opened(context)
     z, tail, whole, target = (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Floats, Ints, ShortFloats
 from weft.compiled.jit import helper
 from weft.compiled.lanes import WIDTH
 from weft.learners.adaptive.state import EXPERTS, HALF, PART_WIDTH, POOLED_WIDTH, Hyper, State, Total
@@ -38,7 +38,7 @@ class Scratch(NamedTuple):
     own_tail: Floats
     pooled_tail: Floats
     shared_copies: Floats  # of a row's parts, where it has features that are not known yet
-    own_copies: Floats
+    own_copies: ShortFloats
     pooled_copies: Floats
     x: Floats  # the row at its seats, and the matrix P times that
     px: Floats
@@ -89,7 +89,7 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         own_tail=np.zeros((WIDTH, PART_WIDTH)),
         pooled_tail=np.zeros((WIDTH, POOLED_WIDTH)),
         shared_copies=np.empty((copies, PART_WIDTH)),
-        own_copies=np.empty((copies, PART_WIDTH)),
+        own_copies=np.empty((copies, PART_WIDTH), np.float32),
         pooled_copies=np.empty((copies, POOLED_WIDTH)),
         x=seats[0],
         px=seats[1],

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Array, Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints, ShortFloats
 from weft.storage.batch import Batch
 from weft.storage.pairs import Pairs, dense
 from weft.storage.state import Plan
@@ -136,7 +136,7 @@ class State(NamedTuple):
     """What was learned. The names of the arrays are those in a model's file."""
 
     pairs: Pairs
-    own: Floats  # own parts of (task, feature) pairs: `Part`
+    own: ShortFloats  # own parts of (task, feature) pairs: `Part`
     own_bias: Floats
     features: Floats  # shared parts of features, and statistics: `Part`, `Feature`
     bias: Floats
@@ -170,7 +170,8 @@ def extra_pairs(state: State, batch: Batch, done: int) -> tuple[int, int]:
 def plan(auto: bool, second_order: bool) -> Plan:
     """The axes of the arrays. `adaptive` has no own and no pooled expert; the second-order one is an option.
 
-    In memory a row of parts always has the same width: eight numbers are a cache line, and full vectors can be read.
+    In memory a row of parts always has the same width, so that full vectors can be read: eight numbers, a cache line,
+    and half of one where a pair's numbers have 32 bits.
     """
     width, seats = PART_WIDTH if auto else Part.OTHER.value, SEATS if second_order else 0
     return Plan(
@@ -195,13 +196,19 @@ def plan(auto: bool, second_order: bool) -> Plan:
         },
         names={"dense": "feature"},
         counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
+        counters={
+            "features": (Feature.COUNT,),
+            "totals": (Total.EVENTS, Total.NONZEROS, Total.KNOWN),
+            "labels": (Label.WITHIN_COUNT,),
+            "tasks": (Task.EVENTS,),
+        },
         check=_check,
         padded=dict.fromkeys(("own", "own_bias", "bias"), PART_WIDTH),
         extra_pairs=extra_pairs,
     )
 
 
-def _check(arrays: Mapping[str, Array]) -> None:
+def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
     """Refuse a file whose lists and counts contradict each other: compiled code would use them as positions."""
     n, dense, place = int(arrays["n_dense"][0]), arrays["dense"], arrays["place"]
     expected = np.zeros(len(place), np.int64)
@@ -230,8 +237,8 @@ def blank(second_order: bool) -> State:
     stack[Stack.SQUARES] = 1.0
     return State(
         pairs=dense(0, 1),
-        own=parts,
-        own_bias=parts.copy(),
+        own=parts.astype(np.float32),
+        own_bias=parts,
         features=parts.copy(),
         bias=np.zeros((1, PART_WIDTH)),
         pooled=np.zeros((0, POOLED_WIDTH)),

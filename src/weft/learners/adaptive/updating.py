@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from weft.compiled.arrays import Floats
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import WIDTH, broadcast, load_four
@@ -19,6 +20,7 @@ from weft.learners.adaptive.parts import (
     copy_from_tail,
     divide_sums,
     pooled_starts,
+    round_from_tail,
     shifted,
     starts_at,
     tail_starts,
@@ -26,6 +28,7 @@ from weft.learners.adaptive.parts import (
     update_weights,
 )
 from weft.learners.adaptive.prefetch import (
+    NextRow,
     Target,
     next_row,
     next_table_row,
@@ -33,6 +36,7 @@ from weft.learners.adaptive.prefetch import (
     prefetch_rest,
     prefetch_some,
 )
+from weft.learners.adaptive.scoring import Side
 from weft.learners.adaptive.scratch import Context, Scratch
 from weft.learners.adaptive.second_order import update_second_order
 from weft.learners.adaptive.stacking import sigma
@@ -47,7 +51,7 @@ from weft.learners.adaptive.state import (
     Stack,
     Total,
 )
-from weft.storage.pairs import HASHED, TASK_STRIDE
+from weft.storage.pairs import HASHED, TASK_STRIDE, rows_in_use
 
 
 @helper_no_alloc
@@ -59,11 +63,11 @@ def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> No
         scratch.errors[m] = _expert_error(hyper, scratch, m, u)
     if state.pairs.layout[HASHED]:
         prefetch_pairs(state.pairs, state.own, next_row(state, batch, i))
-    for own in (True, False):
-        _update_side(context, i, count, own)
+    _update_own_parts(context, i, count)
+    _update_shared_parts(context, i, count)
     if hyper.auto:
         _update_own_and_pooled(context, count)
-    copy_from_tail(state.own, PART_WIDTH, scratch.own_starts, whole, count, own_tail)
+    round_from_tail(state.own, scratch.own_starts, whole, count, own_tail)
     copy_from_tail(state.features, OTHER, scratch.shared_starts, whole, count, shared_tail)
     for c in range(PART_WIDTH):
         state.own_bias[k, c] = own_tail[count - whole, c]
@@ -100,26 +104,40 @@ def _errors(context: Bundle[Context], own: bool) -> Errors:
     )
 
 
-@helper_no_alloc
-def _update_side(context: Bundle[Context], i: int, count: int, own: bool) -> None:
-    """The gradient and the betting expert learn, in own or shared parts; every step prefetches two pairs.
+# Two functions, so that all that either loop needs is in registers.
 
-    A function of its own, so that all that the loop needs is in registers.
-    """
+
+@helper_no_alloc
+def _update_own_parts(context: Bundle[Context], i: int, count: int) -> None:
+    """The gradient and the betting expert learn, in own parts; every step prefetches two pairs."""
     _, state, batch, scratch = opened(context)
-    parts = state.own if own else state.features
-    starts = scratch.own_starts if own else scratch.shared_starts
-    bets = scratch.own_bets if own else scratch.shared_bets
-    tail = scratch.own_tail if own else scratch.shared_tail
-    z, errors, whole = scratch.z, _errors(context, own), count // WIDTH * WIDTH
-    upcoming, done = next_table_row(state, batch, i), 0 if own else whole // 2
+    side = Side(state.own, scratch.own_starts, scratch.own_bets, scratch.own_tail)
+    upcoming = next_table_row(state, batch, i)
     target = Target(state.own, PART_WIDTH, upcoming.task * state.pairs.layout[TASK_STRIDE])
+    _update_side(side, scratch.z, count, _errors(context, True), target, upcoming)
+
+
+@helper_no_alloc
+def _update_shared_parts(context: Bundle[Context], i: int, count: int) -> None:
+    """The same in shared parts; prefetches the pairs that are left."""
+    _, state, batch, scratch = opened(context)
+    side = Side(state.features, scratch.shared_starts, scratch.shared_bets, scratch.shared_tail)
+    whole = count // WIDTH * WIDTH
+    upcoming = next_table_row(state, batch, i)
+    target = Target(state.own, PART_WIDTH, upcoming.task * state.pairs.layout[TASK_STRIDE])
+    later = NextRow(upcoming.indices, upcoming.begin + whole // 2, upcoming.end, upcoming.task)
+    _update_side(side, scratch.z, count, _errors(context, False), target, later)
+    prefetch_rest(target, upcoming, whole, 2)
+
+
+@inlined_only
+def _update_side(side: Side, z: Floats, count: int, errors: Errors, target: Target, upcoming: NextRow) -> None:
+    parts, starts, bets, tail = side
+    whole = count // WIDTH * WIDTH
     for n in range(0, whole, WIDTH):
         at = np.uint64(n)
         update_parts(parts, starts_at(starts, n), load_four(z, at), load_four(bets, at), errors)
-        prefetch_some(target, upcoming, done + n // 2, 2)
-    if not own:
-        prefetch_rest(target, upcoming, whole, 2)
+        prefetch_some(target, upcoming, n // 2, 2)
     last = np.uint64(whole)
     update_parts(tail, tail_starts(PART_WIDTH), load_four(z, last), load_four(bets, last), errors)
 
@@ -157,10 +175,10 @@ def increase_weight(context: Bundle[Context]) -> None:
     if totals[Total.WEIGHT] <= HEAVY:
         return
     totals[Total.WEIGHT] /= HEAVY
-    divide_sums(state.own, True)
-    divide_sums(state.own_bias, True)
-    divide_sums(state.features, False)
-    divide_sums(state.bias, True)
+    divide_sums(state.own, rows_in_use(state.pairs, state.own), True)
+    divide_sums(state.own_bias, len(state.own_bias), True)
+    divide_sums(state.features, len(state.features), False)
+    divide_sums(state.bias, len(state.bias), True)
     for row in range(len(state.pooled)):
         state.pooled[row, Pooled.SQUARES] /= HEAVY
     for m in range(EXPERTS):

@@ -50,7 +50,7 @@ from weft.learners.budget.projection import Damages, damages, least_damage, proj
 from weft.learners.budget.symmetric import move_last, set_member
 from weft.learners.budget.ties import TaskKernel, lacks_ties, tie
 from weft.maths.kernels import self_value
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, learn_single
 from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT
 
@@ -149,9 +149,7 @@ def _evict(rows: Rows, gram: Gram, new: int, unit: float, d: Damages, v: Vectors
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

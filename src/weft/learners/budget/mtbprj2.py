@@ -59,7 +59,7 @@ from weft.learners.budget.task_weights import (
 )
 from weft.learners.budget.ties import GRAPH, TaskKernel, lacks_ties
 from weft.maths.kernels import self_value
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, learn_single, predict_single
 from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT, UPDATED_TASK
 
@@ -161,22 +161,22 @@ def predict(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> No
         i = last
 
 
+@helper
+def _predict_event(hyper: Budget, state: ActiveSet, batch: Batch, scores: Floats) -> None:
+    """`predict` of a batch of one event, without the space for many."""
+    rows, work, k = rows_of(state), workspace(state, state.wide, 1), np.empty(state.used[SUPPORT])
+    event_column(TaskKernel(hyper.kernel, hyper.column_ties, state.relation), rows, batch, 0, work, k)
+    scores[0] = score(hyper, task_weights(state), batch.task[0], k)
+
+
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        rows, work, k = rows_of(state), workspace(state, state.wide, 1), np.empty(state.used[SUPPORT])
-        event_column(TaskKernel(hyper.kernel, hyper.column_ties, state.relation), rows, batch, 0, work, k)
-        scores[0] = score(hyper, task_weights(state), task, k)
-    return bad
+    return predict_single(_predict_event, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

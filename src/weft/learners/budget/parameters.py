@@ -1,7 +1,7 @@
 """What the kernel learners on a budget share: the kernel, the graph, the budget, and the methods that a model calls."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,15 +15,12 @@ from weft.graphs.reading import Graph
 from weft.graphs.relation import no_relation, relation_of, solve_rows
 from weft.learner import Hooks, Kept, Kernels, Target, Traits, Usage
 from weft.learners.budget.active_set import (
-    BEGIN,
     COEFFICIENT,
     COUNTS,
-    END,
     ENTERED,
     EVENTS,
     FACTOR,
     MARKS,
-    NONZEROS,
     NUMBERS,
     OWNER,
     PLACES,
@@ -32,12 +29,13 @@ from weft.learners.budget.active_set import (
     ActiveSet,
     Budget,
 )
+from weft.learners.budget.file_checks import COUNTERS, check_active_set
 from weft.learners.budget.perceptron import KERNELS, PERCEPTRON
 from weft.learners.budget.ties import KINDS, matrix_of
 from weft.learners.budget.usage import usage_of
 from weft.learners.parameters import Bytes, Flag, Integer, Parsed, Real, check, parameter
 from weft.maths import kernels
-from weft.maths.generator import seeded, valid
+from weft.maths.generator import seeded
 from weft.maths.kernels import Kernel
 from weft.maths.losses import CODES
 from weft.names import Name
@@ -97,6 +95,7 @@ class KernelLearner:
             counts_tasks=self.graph.kind != "none",
             mistake_driven=True,
             keeps_rows=True,
+            blas=isinstance(self.matrix, General),
             trace=TRACE,
         )
 
@@ -164,7 +163,8 @@ class KernelLearner:
             counts=counts,
             scratch={"wide": ("feature",)},
             most=most,
-            check=_check,
+            counters={"scalars": COUNTERS, "numbers": (ENTERED,)},
+            check=check_active_set,
         )
 
     def more_axes(self) -> dict[str, tuple[str | int, ...]]:
@@ -235,17 +235,6 @@ class KernelLearner:
     def movers(self, state: ActiveSet) -> int:
         """How many tasks have weights of their own."""
         return 0
-
-
-def _check(arrays: Mapping[str, Array]) -> None:
-    """A file may contain anything: every row must lie within the values, and the generator must be valid."""
-    begin, end = arrays["marks"][:, BEGIN], arrays["marks"][:, END]
-    if np.any(begin > end):
-        raise ValueError("the state's kept rows end before they begin")
-    if int((end - begin).sum()) != int(arrays["counts"][NONZEROS]):
-        raise ValueError("the state's count of non-zeros is not that of its rows")
-    if "generator" in arrays and not valid(arrays["generator"]):
-        raise ValueError("the state's generator is none")
 
 
 @dataclass(frozen=True)

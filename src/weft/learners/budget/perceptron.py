@@ -47,7 +47,7 @@ from weft.learners.budget.mtforg import forget, lacks_ties_of_kept
 from weft.learners.budget.mtrbp import replace_at_random
 from weft.learners.budget.ties import TaskKernel, lacks_ties
 from weft.maths.kernels import self_value
-from weft.storage.batch import NO_ROOM, Batch, set_single, status
+from weft.storage.batch import NO_ROOM, Batch, learn_single, set_single
 from weft.storage.sparse_rows import Row
 from weft.storage.state import SUPPORT
 
@@ -129,9 +129,7 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

@@ -16,7 +16,7 @@ from weft.compiled.arrays import Floats
 from weft.compiled.jit import Handle, compiled, inlined_only
 from weft.learner import Kernels
 from weft.learners.collaborative.scores import record, score
-from weft.storage.batch import Batch, set_single, squared_norm, status
+from weft.storage.batch import Batch, learn_single, predict_single, squared_norm
 from weft.storage.sparse_rows import add, product_in_order, product_with_row, row_of
 
 
@@ -78,18 +78,12 @@ def predict(hyper: Hyper, state: Models, batch: Batch, scores: Floats) -> None:
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

@@ -17,8 +17,12 @@ from weft.compiled.arrays import Floats
 from weft.compiled.jit import Handle, compiled, inlined_only
 from weft.learner import Kernels
 from weft.learners.collaborative.scores import record, score
-from weft.storage.batch import Batch, set_single, squared_norm, status
+from weft.maths.limits import LONGEST
+from weft.storage.batch import Batch, learn_single, predict_single, squared_norm
 from weft.storage.sparse_rows import Row, product_in_order, product_with_row, row_of
+
+MOST_PRECISE = 1e150
+"""No precision grows beyond this: its product with a weight stays finite."""
 
 
 class Gaussians(NamedTuple):
@@ -60,6 +64,7 @@ def _arow(mean: Floats, precision: Floats, x: Row, y: float, l: float, r: float)
     """A step of AROW with the loss l; precisions are those less 1."""
     if not l > 0.0:
         return
+    l = min(l, LONGEST)
     indices, values, begin, end = x
     spread = r
     for e in range(begin, end):
@@ -67,7 +72,7 @@ def _arow(mean: Floats, precision: Floats, x: Row, y: float, l: float, r: float)
     for e in range(begin, end):
         f = indices[e]
         mean[f] += y * l / spread * values[e] / (1.0 + precision[f])
-        precision[f] += values[e] * values[e] / r
+        precision[f] = min(precision[f] + values[e] * values[e] / r, MOST_PRECISE)
 
 
 @compiled
@@ -91,18 +96,12 @@ def predict(hyper: Hyper, state: Gaussians, batch: Batch, scores: Floats) -> Non
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

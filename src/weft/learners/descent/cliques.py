@@ -23,9 +23,11 @@ from weft.learners.descent.cliques_state import Parts, factor_of
 from weft.learners.descent.positions import CliqueScalar as S
 from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, VARIANCE, Rule, rate_of
+from weft.maths.limits import cut
 from weft.maths.losses import loss_value, slope
-from weft.storage.batch import Batch, set_single, status, widest_round
-from weft.storage.pairs import HASHED, fits, slot_space
+from weft.storage.batch import Batch, learn_single, predict_single, widest_round
+from weft.storage.pairs import HASHED, slot_space
+from weft.storage.regions import fits
 from weft.storage.sparse_rows import add, dot, row_of
 from weft.storage.two_parts import TwoParts, add_parts, dot_parts, find_pairs, prefetch_ahead
 
@@ -89,7 +91,7 @@ def _predict(rule: Rule, state: Parts, parts: TwoParts, batch: Batch, scores: Fl
             continue
         z, m, _ = dot_parts(parts, j, _cluster(rule, state, j), x)
         scores[i] = s * (z + m)
-        if rule.projection == VARIANCE:  # a task that is not known yet stands at the mean
+        if rule.projection == VARIANCE:  # a task that is not known yet is at the mean
             zbar = dot(state.sums, x)[0]
             scores[i] = m + s * (z - zbar) if j < state.counts[Count.TASKS] else m
 
@@ -162,7 +164,7 @@ def _score(rule: Rule, state: Parts, batch: Batch, lo: int, hi: int, work: Work)
             zbar = dot(state.sums, x)[0]
             if rule.projection == VARIANCE:
                 score = m + s * (z - zbar)
-        g = slope(rule.loss, score, batch.label[i], rule.epsilon)
+        g = cut(slope(rule.loss, score, batch.label[i], rule.epsilon), square)
         work.scores[i], work.g[a], work.squares[a] = score, g, square
         work.z[a], work.m[a], work.sums[a] = z, m, zbar
         if g * g * square > 0.0:
@@ -258,8 +260,8 @@ def _move(rule: Rule, state: Parts, batch: Batch, lo: int, hi: int, work: Work, 
         if rule.projection == VARIANCE:
             shared_step = -eta * g / N
             if scalars[S.LIMIT] == 0.0:
-                own_step = 0.0  # nobody may leave the mean
-        if own_step == 0.0:
+                own_step = 0.0  # no task may leave the mean
+        if own_step == 0.0 or math.isinf(rule.b):  # `_score` has not looked for the own part of one model of all
             add(state.shared[c], x, shared_step)
         else:
             if state.pairs.layout[HASHED] and hi - lo > 1:
@@ -284,15 +286,9 @@ def _products(work: Work, lo: int, hi: int) -> Products:
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    rule, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(rule, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    rule, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(rule, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

@@ -6,20 +6,20 @@ Q = |x|_A^2 obeys
     Q += -2 eta <x, g> + eta^2 H          H = sum_ij A^-1_ij <g_i, g_j>, A^-1_ii |g|^2 for a single row
 
 and x is scaled when Q passes rho^2 (Cesa-Bianchi, Laforgue, Paudice and Pontil 2022, Sec. 4). The four sums that give Q
-for another N are kept as well, for when a new task turns up: sum |z_i|^2, |sum z|^2, <sum z, m> and |m|^2. On the
+for another N are kept as well, for when a new task arrives: sum |z_i|^2, |sum z|^2, <sum z, m> and |m|^2. On the
 variance ball it is Q = sum |x_i - xbar|^2, with its limit (N-1) sigma^2 D^2.
 """
 
 import math
 from typing import NamedTuple
 
-from weft.compiled.jit import helper_no_alloc
+from weft.compiled.jit import helper_no_alloc, inlined
 from weft.learners.descent.cliques_state import Parts
 from weft.learners.descent.exact_sums import add_exactly, squares_in_any_order
 from weft.learners.descent.positions import CliqueScalar as S
 from weft.learners.descent.positions import Count
 from weft.learners.descent.rule import MAHALANOBIS, VARIANCE, Rule, tune
-from weft.storage.pairs import TASK_STRIDE
+from weft.storage.pairs import TASK_STRIDE, rows_in_use
 
 FOLD = 1e-100
 """A factor s below this is multiplied into the parts."""
@@ -42,23 +42,32 @@ class Norms(NamedTuple):
     H: float
 
 
+@inlined
+def numbers_for(rule: Rule, N: int) -> tuple[float, float, float, float, float]:
+    """What follows from the rule and N tasks alone: eta, b, `own` and `shared` of A^-1, and the limit of Q."""
+    b, eta, rho = tune(rule, N)
+    own = 0.0 if math.isinf(b) else 1.0 / (1.0 + b)
+    shared = (1.0 if math.isinf(b) else b / (1.0 + b)) / N
+    limit = 0.0
+    if rule.projection == MAHALANOBIS:
+        limit = rho * rho
+    elif rule.projection == VARIANCE:
+        limit = (N - 1) * rule.sigma * rule.sigma * rule.D * rule.D
+    return eta, b, own, shared, limit
+
+
 @helper_no_alloc
 def retune(rule: Rule, state: Parts, N: int) -> None:
-    """What contains N, for N tasks; newcomers start at the shared part, and everybody is projected once."""
+    """What contains N, for N tasks; newcomers start at the shared part, and all tasks are projected once."""
     pairs, own, _, sums, counts, scalars, _ = state
     before = counts[Count.TASKS]
-    b, eta, rho = tune(rule, N)
     counts[Count.TASKS], counts[Count.TUNED] = N, N
-    scalars[S.ETA], scalars[S.B] = eta, b
-    scalars[S.OWN] = 0.0 if math.isinf(b) else 1.0 / (1.0 + b)
-    scalars[S.SHARED] = (1.0 if math.isinf(b) else b / (1.0 + b)) / N
+    scalars[S.ETA], scalars[S.B], scalars[S.OWN], scalars[S.SHARED], scalars[S.LIMIT] = numbers_for(rule, N)
     if rule.projection == MAHALANOBIS:
-        scalars[S.LIMIT] = rho * rho
         if scalars[S.ROUNDS] > 0 and not rule.clusters:
             _remeasure(state)
             _shrink(state)
     elif rule.projection == VARIANCE:
-        scalars[S.LIMIT] = (N - 1) * rule.sigma * rule.sigma * rule.D * rule.D
         width = pairs.layout[TASK_STRIDE]
         for j in range(before, N):
             for f in range(min(width, len(sums))):
@@ -133,9 +142,9 @@ def _shrink(state: Parts) -> None:
 @helper_no_alloc
 def _fold(rule: Rule, state: Parts) -> None:
     """s = 1, with the same models."""
-    _, own, shared, sums, _, scalars, _ = state
+    pairs, own, shared, sums, _, scalars, _ = state
     s = scalars[S.SCALE]
-    for p in range(len(own)):
+    for p in range(rows_in_use(pairs, own)):
         own[p] *= s
     for f in range(len(sums)):
         sums[f] *= s

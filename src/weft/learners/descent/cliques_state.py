@@ -15,7 +15,7 @@ from weft.storage.state import Plan
 
 
 class Clusters(NamedTuple):
-    """The cluster of every task, `own` and `shared` of every cluster; none: one clique of whoever turns up."""
+    """The cluster of every task, `own` and `shared` of every cluster; none: one clique of all tasks that occur."""
 
     order: Ints  # the position of every task in the graph's own order
     label: Ints
@@ -49,7 +49,12 @@ def plan(clusters: int = 1, variance: bool = False) -> Plan:
         "counts": (2,),
         "scalars": (len(CliqueScalar),),
     }
-    return Plan(axes, always_dense=variance, counts={"counts": ("task", "task")})
+    return Plan(
+        axes,
+        always_dense=variance,
+        counts={"counts": ("task", "task")},
+        counters={"scalars": (CliqueScalar.ROUNDS, CliqueScalar.SINCE)},
+    )
 
 
 ONE_CLIQUE = Clusters(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))

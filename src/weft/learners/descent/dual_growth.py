@@ -6,7 +6,8 @@ b, A^{-1/2}, the rate and the ball follow from the rule, the number of tasks N a
 
 import math
 
-from weft.compiled.jit import compiled, helper_no_alloc
+from weft.compiled.arrays import Floats
+from weft.compiled.jit import compiled, helper_no_alloc, inlined
 from weft.learners.descent.dual_table import Table, columns_of, map_of
 from weft.learners.descent.mirror_map import BEYOND, ENTROPY, P_NORM, P_SIMPLEX, column_norm, refresh
 from weft.learners.descent.mirror_rule import MirrorRule, conjugate, curvature, p_of, radius_of, root_of
@@ -21,7 +22,16 @@ FOLD = 1e-100
 @helper_no_alloc
 def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
     """b, A^{-1/2} and the rate for N tasks and d features."""
-    counts, scalars, root = state.counts, state.scalars, state.root
+    counts, scalars = state.counts, state.scalars
+    counts[Count.TUNED] = N
+    eta, b, own, shared, largest, p = numbers_for(rule, state.root, N, d)
+    scalars[S.ETA], scalars[S.B], scalars[S.OWN], scalars[S.SHARED] = eta, b, own, shared
+    scalars[S.LARGEST], scalars[S.P] = largest, p
+
+
+@inlined
+def numbers_for(rule: MirrorRule, root: Floats, N: int, d: int) -> tuple[float, float, float, float, float, float]:
+    """What follows from the rule, N tasks and d features alone: eta, b, A^{-1/2} of a clique, max A^-1_ii, and p."""
     b, own, shared = root_of(rule, N)
     largest = 1.0 / N if math.isinf(b) else 1.0 / (1.0 + b) + b / (1.0 + b) / N
     if rule.graph:
@@ -39,9 +49,7 @@ def _retune(rule: MirrorRule, state: Table, N: int, d: int) -> None:
             eta = N * math.sqrt(2.0 * lam * C / (N * largest))
         else:  # Prop. 5 and 6
             eta = radius_of(rule, b, N) * math.sqrt(lam / largest)
-    counts[Count.TUNED] = N
-    scalars[S.ETA], scalars[S.B], scalars[S.OWN], scalars[S.SHARED] = eta, b, own, shared
-    scalars[S.LARGEST], scalars[S.P] = largest, p
+    return eta, b, own, shared, largest, p
 
 
 @helper_no_alloc
@@ -60,7 +68,7 @@ def _begin(rule: MirrorRule, state: Table) -> None:
 
 @helper_no_alloc
 def _welcome_tasks(rule: MirrorRule, state: Table, N: int) -> None:
-    """New tasks start at the shared part; on the simplex of p-norms, at the mean. Everybody is projected once."""
+    """New tasks start at the shared part; on the simplex of p-norms, at the mean. All tasks are projected once."""
     theta, shared, sums, known, counts, _, _, _ = state
     before = counts[Count.TASKS]
     counts[Count.TASKS] = N

@@ -37,6 +37,7 @@ PLAN = Plan(
         "scalars": (len(S),),
     },
     counts={"known": (1,), "counts": ("task", "task", "feature")},
+    counters={"scalars": (S.LABELLED, S.ROUNDS, S.TOUCHED)},
 )
 
 

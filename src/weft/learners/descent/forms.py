@@ -5,7 +5,8 @@ moves every task. `OnDuals` is the table of dual vectors. A learner hands over i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from weft.learners.descent import (
     table,
 )
 from weft.learners.descent.distances import Mean, mean_of_clique, mean_on_graph
+from weft.learners.descent.file_checks import check_cliques, check_dual, check_factor, check_table
 from weft.learners.descent.mirror_map import P_NORM
 from weft.learners.descent.mirror_rule import MirrorRule, root_of
 from weft.learners.descent.rule import BALL, V_SIGMA, VARIANCE, Rule, tune
@@ -76,10 +78,10 @@ class Form(Protocol):
 
     @property
     def prepares(self) -> bool:
-        """Is something worked out for a task when it is first met?"""
+        """Is something computed for a task at its first event?"""
 
     def prepare(self, state: Any, needed: Ints) -> Any:
-        """The state with what is worked out for these tasks."""
+        """The state with what is computed for these tasks."""
 
     def admit(self, state: Any, features: int) -> None:
         """Features 0 .. features-1 count from now on, whether or not they hold anything."""
@@ -105,7 +107,7 @@ class _Defaults:
 
 @dataclass(frozen=True)
 class _Euclidean(_Defaults):
-    """Gradient descent with a rule; `named` is None on the clique of whoever turns up."""
+    """Gradient descent with a rule; `named` is None on the clique of all tasks that occur."""
 
     hyper: Rule
     named: Named | None
@@ -123,10 +125,11 @@ class OnCliques(_Euclidean):
 
     kernels: Kernels = Kernels(cliques.predict, cliques.learn, cliques.predict_one, cliques.learn_one)
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         clusters = 1 if self.named is None else int(self.named.matrix.components.max()) + 1
-        return cliques_state.plan(clusters, self.hyper.projection == VARIANCE)
+        plan = cliques_state.plan(clusters, self.hyper.projection == VARIANCE)
+        return replace(plan, check=partial(check_cliques, self.hyper))
 
     def init(self, tasks: Sequence[Name]) -> cliques_state.Parts:
         if self.named is None:
@@ -148,9 +151,9 @@ class OnCliques(_Euclidean):
 
 @dataclass(frozen=True)
 class OnGraph(_Euclidean):
-    """The sum of every task's steps; rows of A^-1 are solved for when their task turns up."""
+    """The sum of every task's steps; rows of A^-1 are solved for when their task arrives."""
 
-    plan: Plan = graph.PLAN
+    plan: Plan = replace(graph.PLAN, check=check_factor)
     kernels: Kernels = Kernels(graph.predict, graph.learn, graph.predict_one, graph.learn_one)
 
     @property
@@ -184,8 +187,11 @@ class OnGraph(_Euclidean):
 class OnTable(_Euclidean):
     """All models in a table, for projections that move every task."""
 
-    plan: Plan = table.PLAN
     kernels: Kernels = Kernels(table.predict, table.learn, table.predict_one, table.learn_one)
+
+    @cached_property
+    def plan(self) -> Plan:
+        return replace(table.PLAN, check=partial(check_table, self.hyper))
 
     def init(self, tasks: Sequence[Name]) -> table.Models:
         if self.named is None:
@@ -203,7 +209,7 @@ class OnTable(_Euclidean):
 
 
 def euclidean_form(rule: Rule, named: Named | None) -> OnCliques | OnGraph | OnTable:
-    """The cheapest form of gradient descent; `named` is None on the clique of whoever turns up."""
+    """The cheapest form of gradient descent; `named` is None on the clique of all tasks that occur."""
     if rule.projection in (BALL, V_SIGMA):
         return OnTable(rule, named)
     if named is not None and isinstance(named.matrix, General):
@@ -217,7 +223,6 @@ class OnDuals(_Defaults):
 
     hyper: MirrorRule
     named: Named | None
-    plan: Plan = dual_table.PLAN
     kernels: Kernels = Kernels(
         mirror_descent.predict, mirror_descent.learn, mirror_descent.predict_one, mirror_descent.learn_one
     )
@@ -226,6 +231,10 @@ class OnDuals(_Defaults):
     def least_features(self) -> int:
         """A simplex has two corners at least."""
         return 0 if self.hyper.kind == P_NORM else 2
+
+    @cached_property
+    def plan(self) -> Plan:
+        return replace(dual_table.PLAN, check=partial(check_dual, self.hyper))
 
     def init(self, tasks: Sequence[Name]) -> dual_table.Table:
         if self.named is None:

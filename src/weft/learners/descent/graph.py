@@ -22,11 +22,13 @@ from weft.learners.descent.exact_sums import add_exactly
 from weft.learners.descent.positions import GraphScalar as S
 from weft.learners.descent.positions import Trace
 from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, Rule, rate_of
+from weft.maths.limits import cut
 from weft.maths.losses import loss_value, slope
 from weft.maths.vectors import sparse_dot
-from weft.storage.batch import NO_ROOM, Batch, set_single, status, widest_round
+from weft.storage.batch import NO_ROOM, Batch, learn_single, set_single, widest_round
 from weft.storage.pair_rows import add_slots, add_table, dot_hashed, dot_table
-from weft.storage.pairs import HASHED, Pairs, dense, find_row, fits, open_row, slot_space
+from weft.storage.pairs import HASHED, Pairs, dense, find_row, open_row, rows_in_use, slot_space
+from weft.storage.regions import fits
 from weft.storage.saving import live
 from weft.storage.sparse_rows import Row, row_of, square_in_order
 from weft.storage.state import Plan
@@ -50,7 +52,11 @@ class Sums(NamedTuple):
         return self.relation.order
 
 
-PLAN = Plan({"own": ("pair",), "touched": ("task",), "scalars": (len(S),)}, counts={"touched": (1,)})
+PLAN = Plan(
+    {"own": ("pair",), "touched": ("task",), "scalars": (len(S),)},
+    counts={"touched": (1,)},
+    counters={"scalars": (S.ROUNDS,)},
+)
 
 
 class Work(NamedTuple):
@@ -193,7 +199,7 @@ def _score(rule: Rule, state: Sums, batch: Batch, lo: int, hi: int, work: Work) 
     for i in range(lo, hi):
         x, label = row_of(batch, i), batch.label[i]
         square, score = square_in_order(x), s * _dot_model(state, batch.task[i], x, work.slots)
-        g = slope(rule.loss, score, label, rule.epsilon)
+        g = cut(slope(rule.loss, score, label, rule.epsilon), square)
         work.scores[i], work.g[i - lo], work.squares[i - lo] = score, g, square
         if g * g * square > 0.0:
             moving, last = moving + 1, i
@@ -256,7 +262,7 @@ def _project(rule: Rule, state: Sums, change: float) -> None:
         scalars[S.SCALE] *= math.sqrt(limit / size)
         scalars[S.Q], scalars[S.Q_REST] = limit, 0.0
     if scalars[S.SCALE] < FOLD:
-        for p in range(len(own)):
+        for p in range(rows_in_use(state.pairs, own)):
             own[p] *= scalars[S.SCALE]
         scalars[S.SCALE] = 1.0
 
@@ -274,6 +280,4 @@ def predict_one(handle: Handle, task: int, count: int) -> int:
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    rule, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(rule, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

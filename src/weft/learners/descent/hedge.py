@@ -20,7 +20,7 @@ variances k/N, k = 1..N.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,7 @@ from weft.learner import Distances, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.descent import distances as descent_distances
 from weft.learners.descent import dual_table, hedge_entropy, hedge_gradient
 from weft.learners.descent import shares as descent_shares
+from weft.learners.descent.file_checks import check_duals, check_tables
 from weft.learners.descent.mirror_map import ENTROPY
 from weft.learners.descent.mirror_rule import ANYTIME, HORIZON, MirrorRule, simplex_b
 from weft.learners.descent.parameters import LOSSES
@@ -114,8 +115,8 @@ class _Hedge:
 
     def distances(self, state: Any, tasks: int, features: int) -> Distances:
         """How far every task is from the mean of the others."""
-        everybody = descent_distances.mean_of_clique(np.zeros(tasks, np.int64))
-        return descent_distances.of_tables(*self.parts(state, tasks, features), everybody)
+        others = descent_distances.mean_of_clique(np.zeros(tasks, np.int64))
+        return descent_distances.of_tables(*self.parts(state, tasks, features), others)
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,10 @@ class HedgeMtOgd(_Hedge):
         )
         return hedge_gradient.HedgeRule(rule, number(self.eta_h))
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
-        return hedge_gradient.plan(len(self.variances))
+        rules = [self.hyper.rule._replace(sigma=float(sigma)) for sigma in self.sigmas]
+        return replace(hedge_gradient.plan(len(rules)), check=partial(check_tables, rules))
 
     @property
     def kernels(self) -> Kernels:
@@ -238,9 +240,10 @@ class HedgeMtEg(_Hedge):
         )
         return hedge_entropy.HedgeRule(rule, number(self.eta_h))
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
-        return hedge_entropy.plan(len(self.variances))
+        rules = [self.hyper.rule._replace(sigma=float(sigma)) for sigma in self.sigmas]
+        return replace(hedge_entropy.plan(len(rules)), check=partial(check_duals, rules))
 
     @property
     def kernels(self) -> Kernels:

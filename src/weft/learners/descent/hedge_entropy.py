@@ -11,12 +11,12 @@ from weft.learners.descent import dual_table
 from weft.learners.descent.dual_growth import admit as admit_features
 from weft.learners.descent.dual_growth import welcome
 from weft.learners.descent.dual_table import Table, map_of
-from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
+from weft.learners.descent.hedge_weights import MOST_LOST, hedge_rate, hedge_weights
 from weft.learners.descent.mirror_descent import descend, newcomer, score_row, work_for
 from weft.learners.descent.mirror_rule import MirrorRule
 from weft.learners.descent.positions import DualScalar, HedgeTrace
 from weft.maths.losses import loss_value
-from weft.storage.batch import Batch, set_single, status
+from weft.storage.batch import Batch, learn_single, predict_single
 from weft.storage.state import Plan
 
 
@@ -45,7 +45,8 @@ class Experts(NamedTuple):
 
 def plan(K: int) -> Plan:
     tables: dict[str, tuple[str | int, ...]] = {name: (K, *axes) for name, axes in dual_table.PLAN.axes.items()}
-    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=dual_table.PLAN.counts)
+    counters = {**dual_table.PLAN.counters, "rounds": (0,)}
+    return Plan(tables | {"losses": (K,), "rounds": (1,)}, counts=dual_table.PLAN.counts, counters=counters)
 
 
 def blank(tasks: int, sigmas: Array) -> Experts:
@@ -148,7 +149,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
                     trace[i, HedgeTrace.ETA_H], trace[i, HedgeTrace.EXPERTS + K + k] = rate, weights[k]
                 if not math.isnan(label[i]):
                     loss = loss_value(rule.loss, issued[i - lo], label[i], rule.epsilon)
-                    losses[k] += loss
+                    losses[k] += min(loss, MOST_LOST)
                     if trace.shape[0]:
                         trace[i, HedgeTrace.EXPERTS + k] = loss
         if awake:
@@ -161,15 +162,9 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

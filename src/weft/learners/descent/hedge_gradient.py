@@ -7,12 +7,12 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper, helper_no_alloc
-from weft.learners.descent.hedge_weights import hedge_rate, hedge_weights
+from weft.learners.descent.hedge_weights import MOST_LOST, hedge_rate, hedge_weights
 from weft.learners.descent.positions import Count, HedgeTrace, TableScalar
 from weft.learners.descent.rule import Rule
 from weft.learners.descent.table import Models, Work, descend, retune, score_row
 from weft.maths.losses import loss_value
-from weft.storage.batch import Batch, set_single, status, widest_round
+from weft.storage.batch import Batch, learn_single, predict_single, widest_round
 from weft.storage.state import Plan
 
 
@@ -46,6 +46,7 @@ def plan(K: int) -> Plan:
             "steepest": (1,),
         },
         counts={"counts": ("task", "task")},
+        counters={"scalars": (TableScalar.ROUNDS,), "rounds": (0,)},
     )
 
 
@@ -135,7 +136,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
                 if math.isnan(label[i]):
                     continue
                 loss = loss_value(rule.loss, issued[a], label[i], rule.epsilon)
-                losses[k] += loss
+                losses[k] += min(loss, MOST_LOST)
                 largest = max(largest, abs(g[a]) * math.sqrt(squares[a]))
                 if trace.shape[0]:
                     trace[i, HedgeTrace.EXPERTS + k] = loss
@@ -150,15 +151,9 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

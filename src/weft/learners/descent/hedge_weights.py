@@ -8,13 +8,19 @@ import math
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import helper_no_alloc
 
+LEAST = 1e-290
+"""A bound B on losses that is no larger counts as 0."""
+
+MOST_LOST = 1e200
+"""What an expert loses in one event at most: sums of losses stay finite, so that they can be compared."""
+
 
 @helper_no_alloc
 def hedge_rate(eta_h: float, K: int, T: float, t: float, B: float) -> float:
-    """eta_h as given, or sqrt(8 ln K / T) / B, with t instead of an unknown T; 0 as long as B is."""
+    """eta_h as given, or sqrt(8 ln K / T) / B, with t instead of an unknown T; 0 as long as B <= LEAST."""
     if not math.isnan(eta_h):
         return eta_h
-    if B <= 0.0:
+    if B <= LEAST:
         return 0.0
     return math.sqrt(8.0 * math.log(K) / (t if math.isnan(T) else T)) / B
 

@@ -25,8 +25,9 @@ from weft.learners.descent.mirror_map import P_NORM, P_SIMPLEX, Map, add_to_sum,
 from weft.learners.descent.mirror_rule import ADAPTIVE, ANYTIME, HORIZON, LEADER, LEADER_SQRT, MirrorRule, root_of
 from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.positions import DualScalar as S
+from weft.maths.limits import LONGEST
 from weft.maths.losses import loss_value, slope
-from weft.storage.batch import Batch, set_single, status, widest_round
+from weft.storage.batch import Batch, learn_single, predict_single, widest_round
 
 
 class Work(NamedTuple):
@@ -38,8 +39,11 @@ class Work(NamedTuple):
     none: Floats
 
 
+LEAST = 1e-290
+"""Gradients that are no longer than this have no direction: their inverse may be infinite."""
+
 TOUCHES = 16
-"""Sums are made anew when this many times d non-zeros have changed them."""
+"""Sums are computed again when this many times d non-zeros have changed them."""
 
 
 @helper
@@ -201,9 +205,9 @@ def _rate(rule: MirrorRule, state: Table) -> float:
     if rule.rate == ADAPTIVE:
         return scalars[S.ETA] / math.sqrt(scalars[S.SQUARES]) if scalars[S.SQUARES] > 0.0 else 0.0
     if rule.rate == ANYTIME:
-        return scalars[S.ETA] / (L * math.sqrt(scalars[S.LABELLED])) if L > 0.0 else 0.0
+        return scalars[S.ETA] / (L * math.sqrt(scalars[S.LABELLED])) if L > LEAST else 0.0
     if rule.rate == HORIZON:
-        return scalars[S.ETA] / (L * math.sqrt(rule.T)) if L > 0.0 else 0.0
+        return scalars[S.ETA] / (L * math.sqrt(rule.T)) if L > LEAST else 0.0
     return factor_of(rule, state) if rule.rate >= LEADER else rule.eta
 
 
@@ -223,7 +227,10 @@ def _score(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, work:
         begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
         score = score_row(rule, state, mirror, batch, i, work.none)
         g = slope(rule.loss, score, batch.label[i], rule.epsilon)
-        norm = abs(g) * dual_norm(mirror.q, batch.values, begin, end)
+        size = dual_norm(mirror.q, batch.values, begin, end)
+        norm = abs(g) * size
+        if norm > LONGEST:  # as `limits.cut` does, in the norm of this rule
+            g, norm = math.copysign(LONGEST / size, g), LONGEST
         work.scores[i - lo], work.g[i - lo], work.norms[i - lo] = score, g, norm
         scalars[S.STEEPEST] = max(scalars[S.STEEPEST], norm)
         if norm > 0.0:
@@ -293,15 +300,9 @@ def _diagonal(rule: MirrorRule, state: Table, i: int) -> float:
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    rule, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(rule, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    rule, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(rule, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

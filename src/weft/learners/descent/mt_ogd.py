@@ -20,7 +20,7 @@ Interpretation. The rate is a number; or by theory (Prop. 2) if `D`, `L`, `sigma
 adaptive with D = 1, sigma = 0.3, and nothing is projected. Prop. 2 sets b = N, which the paper's own words contradict
 at sigma = 0 (b = inf): that is `rule="paper"`; `rule="best"` minimises the bound over b. The Mahalanobis ball has the
 least radius that holds all comparators, rho^2 = N D^2 (1 + b sigma^2 (N-1)/N), slightly less than the paper's. Tasks
-that turn up later start at the shared part, and what contains N is computed again; the guarantees speak of tasks
+that arrive later start at the shared part, and what contains N is computed again; the guarantees speak of tasks
 declared up front (`tasks=`).
 """
 
@@ -47,7 +47,7 @@ from weft.learners.parameters import Choice, Real, number, parameter
 from weft.maths.losses import CODES
 
 RESYNC = 100_000
-"""Rounds after which sums kept in passing are made anew."""
+"""Rounds after which running sums are computed again."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the learners of multitask mirror descent share: parameters, the interaction matrix, and what a model reads.
 
 Cesa-Bianchi, Laforgue, Paudice and Pontil (2022). A learner's interaction matrix A comes from `b` (a clique of all
-tasks, however many turn up) or from `graph`; how its models are kept is up to its form (`forms`).
+tasks, however many arrive) or from `graph`; how its models are kept is up to its form (`forms`).
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Ints
 from weft.graphs import reading as graphs
-from weft.graphs.interaction import clique, interaction
+from weft.graphs.interaction import General, clique, interaction
 from weft.graphs.reading import Graph
 from weft.learner import Distances, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.descent.forms import Form, Named
@@ -100,7 +100,7 @@ class Descent:
 
     @cached_property
     def named(self) -> Named | None:
-        """The graph between named tasks, or None: a clique of whoever turns up."""
+        """The graph between named tasks, or None: one clique of all tasks that occur."""
         if self.graph is None or self.graph.grows:
             return None
         return Named(self.graph, interaction(self.graph, self.graph.names, strength=self.graph_strength))
@@ -177,6 +177,7 @@ class Descent:
             projects=projection == MAHALANOBIS,
             iterates=projection in (BALL, V_SIGMA),
             conservative=self.loss != "logistic",
+            blas=self.named is not None and isinstance(self.named.matrix, General),
             trace=TRACE,
         )
 
@@ -196,7 +197,7 @@ class Descent:
         return self.form.init(tasks)
 
     def prepare(self, state: Any, needed: Ints) -> Any:
-        """The state with what its form works out for a task when it is first met."""
+        """The state with what its form computes for a task at its first event."""
         return self.form.prepare(state, needed)
 
     def admit(self, state: Any, features: int) -> None:

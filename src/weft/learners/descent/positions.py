@@ -1,4 +1,4 @@
-"""Where the numbers of a state stand: positions in its arrays `counts` and `scalars`, and in a trace.
+"""Where the numbers of a state are: positions in its arrays `counts` and `scalars`, and in a trace.
 
 A state of this family keeps few numbers beside its models. They share an array, so that a file holds them as they are.
 """

@@ -1,7 +1,7 @@
 """Multitask mirror descent in numbers: rates, interaction strength and radius for N tasks, fixed by a rule.
 
 Cesa-Bianchi, Laforgue, Paudice and Pontil (2022). Everything that contains N is computed here, when N changes, from
-the same parameters, so that tasks may be declared up front or turn up one by one.
+the same parameters, so that tasks may be declared up front or arrive one by one.
 """
 
 import math
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     T: float = math.nan
     projection: int = NONE
     radius: float = math.nan
-    resync: int = 0  # rounds after which sums kept in passing are made anew
+    resync: int = 0  # rounds after which running sums are computed again
 
 
 class Tuned(NamedTuple):

@@ -1,7 +1,7 @@
 """Who taught a task what: the own part, the shared part and the neighbours of mirror descent, feature by feature.
 
-One function per form in which models are kept (`forms`). Each reads the features that it is given and
-nothing else, so that an event of a model with many tasks and features is explained at the cost of scoring it.
+One function per form in which models are kept (`forms`). Each reads the features that it is given and nothing else, so
+that an event of a model with many tasks and features is explained at the cost of scoring it.
 
     parts on cliques        own s z_i, shared s m of the clique; with bounded variance own s (z_i - zbar), shared M
     graphs                  own s A^-1_ii G_i, neighbour j adds s A^-1_ij G_j

@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
-from weft.compiled.jit import Handle, compiled, helper, helper_no_alloc, inlined_only
+from weft.compiled.jit import Handle, compiled, helper, helper_no_alloc, inlined, inlined_only
 from weft.graphs.interaction import CliqueBlocks, General
 from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.positions import TableScalar as S
 from weft.learners.descent.projections import project_balls_clique, project_balls_general, project_v_sigma
 from weft.learners.descent.rule import ADAPTIVE, BALL, Rule, rate_of, tune
+from weft.maths.limits import cut
 from weft.maths.losses import loss_value, slope
-from weft.storage.batch import Batch, set_single, status, widest_round
+from weft.storage.batch import Batch, learn_single, predict_single, widest_round
 from weft.storage.sparse_rows import dot_in_order, row_of
 from weft.storage.state import Plan
 
@@ -43,7 +44,11 @@ class Work(NamedTuple):
     squares: Floats
 
 
-PLAN = Plan({"X": ("task", "feature"), "counts": (2,), "scalars": (len(S),)}, counts={"counts": ("task", "task")})
+PLAN = Plan(
+    {"X": ("task", "feature"), "counts": (2,), "scalars": (len(S),)},
+    counts={"counts": ("task", "task")},
+    counters={"scalars": (S.ROUNDS,)},
+)
 
 
 def blank(tasks: int) -> Models:
@@ -67,17 +72,27 @@ def both_parts(state: Models, tasks: int, features: int) -> tuple[Array, Array]:
     return models - mean, mean
 
 
+@inlined
+def _share(b: float) -> float:
+    """b/(1+b)."""
+    return 1.0 if math.isinf(b) else b / (1.0 + b)
+
+
+@inlined
+def numbers_for(rule: Rule, N: int) -> tuple[float, float, float, float]:
+    """What follows from the rule and N tasks alone: eta, b, `own` and `shared` of A^-1 of a clique."""
+    b, eta, _ = tune(rule, N)
+    return eta, b, 0.0 if math.isinf(b) else 1.0 / (1.0 + b), _share(b) / N
+
+
 @helper_no_alloc
 def retune(rule: Rule, models: Models, N: int) -> None:
     """What contains N, for N tasks; newcomers start at the shared part b/(1+b) xbar, within V_sigma at the mean."""
     X, counts, scalars, _, inverse, _ = models
     before = counts[Count.TASKS]
-    b, eta, _ = tune(rule, N)
     counts[Count.TASKS], counts[Count.TUNED] = N, N
-    share = 1.0 if math.isinf(b) else b / (1.0 + b)
-    scalars[S.ETA], scalars[S.B], scalars[S.OWN], scalars[S.SHARED] = eta, b, 1.0 - share, share / N
-    if not math.isinf(b):
-        scalars[S.OWN] = 1.0 / (1.0 + b)
+    scalars[S.ETA], scalars[S.B], scalars[S.OWN], scalars[S.SHARED] = numbers_for(rule, N)
+    share = _share(scalars[S.B])
     scalars[S.LARGEST] = scalars[S.OWN] + scalars[S.SHARED]
     if len(inverse):
         scalars[S.LARGEST] = 0.0
@@ -153,8 +168,7 @@ def score_row(rule: Rule, models: Models, batch: Batch, i: int) -> float:
         return dot_in_order(X[j], row_of(batch, i))[0]
     if len(models.inverse) or N == 0:
         return 0.0
-    b, total = tune(rule, N + 1).b, 0.0
-    share = 1.0 if math.isinf(b) else b / (1.0 + b)
+    share, total = _share(tune(rule, N + 1).b), 0.0
     for e in range(batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]):
         mean = 0.0
         for k in range(N):
@@ -178,7 +192,7 @@ def _score(rule: Rule, models: Models, batch: Batch, lo: int, hi: int, work: Wor
     for i in range(lo, hi):
         a = i - lo
         scores[a], squares[a] = dot_in_order(models.X[batch.task[i]], row_of(batch, i))
-        g[a] = slope(rule.loss, scores[a], batch.label[i], rule.epsilon)
+        g[a] = cut(slope(rule.loss, scores[a], batch.label[i], rule.epsilon), squares[a])
         if g[a] * g[a] * squares[a] > 0.0:
             moving += 1
         g2 += g[a] * g[a] * squares[a]
@@ -231,15 +245,9 @@ def learn(rule: Rule, state: Models, batch: Batch, start: int, scores: Floats, t
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    rule, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(rule, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    rule, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(rule, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

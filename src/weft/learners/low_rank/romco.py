@@ -85,6 +85,7 @@ class _Romco:
             iterates=True,
             conservative=not self.always_prox,
             similarities=True,
+            blas=True,
             trace=TRACE,
         )
 

@@ -1,5 +1,6 @@
 """The state and the parameters of `romco-nucl` and `romco-logd`, as files have them and as compiled code takes them."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ T, NUCLEAR, LENGTH_SUM = range(SCALARS)
 TRACE = ("loss", "moved", "n2", "penalty")
 
 
-def _check_rows(arrays: Any) -> None:
+def _check_rows(arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """Rows of X begin one after the other, and none of them is empty."""
     begins, (rows, numbers) = arrays["begins"], arrays["used"].tolist()
     ends = np.append(begins[1:], numbers)
@@ -43,6 +44,7 @@ PLAN = Plan(
     },
     names={"indices": "feature"},
     counts={"counts": ("feature", "task", 1)},
+    counters={"scalars": (T,)},
     scratch={"space": ("feature",)},
     most={"support": ROOM, "nonzero": NONZEROS},
     check=_check_rows,

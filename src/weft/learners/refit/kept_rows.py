@@ -134,7 +134,7 @@ class Refitting:
 
     @property
     def traits(self) -> Traits:
-        return Traits(conservative=False, refit_every=self.every, trace=("loss", "kept"))
+        return Traits(conservative=False, refit_every=self.every, blas=True, trace=("loss", "kept"))
 
     @property
     def hooks(self) -> Hooks:
@@ -148,7 +148,7 @@ class Refitting:
     def hyper(self) -> "Hyper":
         return Hyper(self.every, self.tally_loss[0])
 
-    @cached_property
+    @property
     def kernels(self) -> Kernels:
         return interpreted(_predict, _learning(self.refit))
 
@@ -198,7 +198,7 @@ class Refitting:
         raise NotImplementedError
 
 
-def _check(arrays: Mapping[str, Array]) -> None:
+def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
     """A file may contain anything: rows must lie one after the other, with labels, and dual variables within bounds."""
     ends, values = arrays["ends"], arrays["values"]
     if np.any(np.diff(ends, prepend=0) < 0) or (ends[-1] if len(ends) else 0) != len(values):

@@ -91,6 +91,7 @@ class Foml:
             task_names=() if self.graph is None else self.graph.names,
             counts_tasks=True,
             mistake_driven=self.condition == "mistake",
+            blas=isinstance(self.matrix, General),
         )
 
     @cached_property

@@ -14,8 +14,9 @@ from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined, inline
 from weft.graphs.interaction import CliqueBlocks
 from weft.learner import Kernels
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, set_single, status
-from weft.storage.pairs import HASHED, Pairs, dense, fits, slot_space
+from weft.storage.batch import Batch, learn_single, predict_single
+from weft.storage.pairs import HASHED, Pairs, dense, slot_space
+from weft.storage.regions import fits
 from weft.storage.sparse_rows import row_of
 from weft.storage.state import Plan
 from weft.storage.two_parts import TwoParts, add_parts, dot_parts, prefetch_ahead
@@ -148,18 +149,12 @@ def _learn(hyper: Hyper, state: Sums, parts: TwoParts, batch: Batch, start: int,
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

@@ -14,9 +14,9 @@ from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined_only
 from weft.learner import Kernels
 from weft.learners.relations.relation_steps import COVARIANCE, FIXED, VONNEUMANN, move_gram, relation_step
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, record, set_single, status
-from weft.storage.own import OwnWeights, move_task, own_weights, score, score_batch, score_rows, score_task
-from weft.storage.pairs import Pairs, dense
+from weft.storage.batch import Batch, learn_single, predict_single, record
+from weft.storage.own import OwnWeights, move_task, score, score_batch, score_rows, score_task
+from weft.storage.pairs import Pairs, dense, slot_space
 from weft.storage.state import Plan
 
 MISTAKE, MARGIN = range(2)
@@ -60,7 +60,7 @@ def plan(kind: int) -> Plan:
         axes["logarithm"] = square
     if kind == COVARIANCE:
         axes["sums"] = ("task",)
-    return Plan(axes, always_dense=True, counts={"counts": ("task", "feature")})
+    return Plan(axes, always_dense=True, counts={"counts": ("task", "feature")}, counters={"events": (0,)})
 
 
 def blank(tasks: int, kind: int = FIXED) -> Related:
@@ -104,7 +104,7 @@ def predict(hyper: Hyper, state: Related, batch: Batch, scores: Floats) -> None:
 @compiled
 def learn(hyper: Hyper, state: Related, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     pairs, W, inverse, logarithm, gram, sums, counts, events, _ = state
-    parts, space = own_weights(pairs, W, batch, False), np.empty((2, len(inverse)))
+    parts, space = OwnWeights(pairs, W, False, batch, slot_space(pairs, batch)), np.empty((2, len(inverse)))
     own, task, label, rounds = packed(parts), batch.task, batch.label, batch.rounds
     work = packed(
         Work(hyper, state, packed(parts), batch, space[0], space[1])
@@ -176,18 +176,12 @@ def _move_all(work: Bundle[Work], i: int, n2: float) -> None:
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)
 
 
 KERNELS = Kernels(predict, learn, predict_one, learn_one)

@@ -20,7 +20,7 @@ from weft.learner import Kept
 from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
 from weft.maths.kernels import kernel_value
 from weft.maths.vectors import sparse_dot
-from weft.storage.batch import Batch, set_single, squared_norm, status, widest_round
+from weft.storage.batch import Batch, learn_single, predict_single, squared_norm, widest_round
 from weft.storage.state import NONZERO, SUPPORT, Plan
 
 
@@ -40,9 +40,9 @@ class Support(NamedTuple):
     scalars: Floats  # those of `rounds`
 
 
-def _check(arrays: Mapping[str, Array]) -> None:
+def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
     """A file may claim anything: every pointer must lead to an older entry or a stored row."""
-    entries, nonzeros = (int(n) for n in arrays["used"])
+    entries, nonzeros = sizes["support"], sizes["nonzero"]
     newest, older, begin, end = (arrays[name] for name in ("newest", "older", "begin", "end"))
     if newest.size and (newest.min() < 0 or newest.max() > entries):
         raise ValueError("the state's newest entries point outside the kept rows")
@@ -214,15 +214,9 @@ def _append(kept: Bundle[Support], rows: Bundle[Batch], i: int, coefficient: flo
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

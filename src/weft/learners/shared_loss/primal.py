@@ -15,9 +15,16 @@ from weft.learners.shared_loss.points import approach, distance
 from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for, step_of, suffer
 from weft.learners.shared_loss.shared_rows import add_shared, dot_shared
 from weft.maths.losses import UNICLASS
-from weft.storage.batch import Batch, set_single, shares_row, squared_norm, status, widest_round
-from weft.storage.own import OwnWeights, has_room, move, move_task, own_weights, score, score_rows
-from weft.storage.pairs import HASHED, Pairs, dense
+from weft.storage.batch import (
+    Batch,
+    learn_single,
+    predict_single,
+    shares_row,
+    squared_norm,
+    widest_round,
+)
+from weft.storage.own import OwnWeights, has_room, move, move_task, score, score_rows
+from weft.storage.pairs import HASHED, Pairs, dense, slot_space
 from weft.storage.state import Plan
 
 _AXES: dict[str, tuple[str | int, ...]] = {"weights": ("pair",), "scalars": (2,)}
@@ -40,7 +47,8 @@ def blank(C: float, plan: Plan) -> Weights:
 
 @compiled
 def predict(hyper: Hyper, state: Weights, batch: Batch, scores: Floats) -> None:
-    parts, rounds = own_weights(state.pairs, state.weights, batch, False), batch.rounds
+    pairs, rounds = state.pairs, batch.rounds
+    parts = OwnWeights(pairs, state.weights, False, batch, slot_space(pairs, batch))
     own = packed(parts)
     for t in range(len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
@@ -58,7 +66,8 @@ def predict(hyper: Hyper, state: Weights, batch: Batch, scores: Floats) -> None:
 def learn(hyper: Hyper, state: Weights, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
     pairs, W, scalars = state
     most, rounds = widest_round(batch.rounds), batch.rounds
-    parts, active, steps = own_weights(pairs, W, batch, False), space_for(most), np.empty(most)
+    parts = OwnWeights(pairs, W, False, batch, slot_space(pairs, batch))
+    active, steps = space_for(most), np.empty(most)
     _, l, n2, tau = active
     own, work = packed(parts), packed(Work(hyper, scalars, batch, scores, trace, active))
     for t in range(start, len(rounds) - 1):
@@ -141,15 +150,9 @@ def _steps_by_example(work: Bundle[Work], lo: int, hi: int, k: int, steps: Float
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

@@ -12,6 +12,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper, inlined_only
 from weft.maths.kernels import KernelCode
+from weft.maths.limits import cut
 from weft.maths.losses import direction, loss_value
 from weft.maths.norm_codes import NormCode, remoteness
 from weft.maths.steps import finite_horizon, implicit, infinite_horizon
@@ -91,7 +92,8 @@ def choose_tau(hyper: Hyper, scalars: Floats, l: Floats, n2: Floats, tau: Floats
 def step_of(work: Bundle[Work], a: int) -> float:
     """The step of the a-th active task: tau_j and the sign of v_j; 0 if nothing moves."""
     hyper, scalars, batch, scores, trace, active = opened(work)
-    i, tau, n2 = active.example[a], active.tau[a], active.n2[a]
+    i, n2 = active.example[a], active.n2[a]
+    tau = cut(active.tau[a], n2)
     record(trace, i, active.l[a], tau, n2, scalars[AGGRESSIVENESS])
     if tau <= 0.0 or n2 <= 0.0:
         return 0.0

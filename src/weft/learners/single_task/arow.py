@@ -35,14 +35,13 @@ from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Real, check, parameter
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, longest_row, record, set_single, status
+from weft.storage.batch import Batch, learn_single, longest_row, predict_single, record
 from weft.storage.own import (
     OwnWeights,
     add_numbers,
     add_squares,
     has_room,
     open_pairs,
-    own_weights,
     prefetch_numbers,
     read_numbers,
     score,
@@ -50,7 +49,7 @@ from weft.storage.own import (
     score_rows,
 )
 from weft.storage.pair_rows import dot_changes
-from weft.storage.pairs import Pairs, dense
+from weft.storage.pairs import Pairs, dense, slot_space
 from weft.storage.state import Plan
 
 PLAN = Plan(axes={"weights": ("pair",), "squares": ("pair",)})
@@ -137,7 +136,8 @@ def _predict(hyper: Hyper, state: Gaussians, batch: Batch, scores: Floats) -> No
 
 @compiled
 def _learn(hyper: Hyper, state: Gaussians, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    parts, q, Sx = own_weights(state.pairs, state.weights, batch, False), state.squares, np.empty(longest_row(batch))
+    pairs, weights, q = state
+    parts, Sx = OwnWeights(pairs, weights, False, batch, slot_space(pairs, batch)), np.empty(longest_row(batch))
     own, label, rounds, r = packed(parts), batch.label, batch.rounds, hyper.r
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
@@ -161,15 +161,9 @@ def _learn(hyper: Hyper, state: Gaussians, batch: Batch, start: int, scores: Flo
 
 @compiled
 def _predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        _predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(_predict, handle, task, count)
 
 
 @compiled
 def _learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(_learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(_learn, handle, task, label, count)

@@ -27,8 +27,9 @@ from weft.learner import Hooks, Kernels, Shares, Target, Traits
 from weft.learners.own_parts import relation_matrix, shares, weight_matrix
 from weft.learners.parameters import Flag, check, parameter
 from weft.maths.losses import HINGE, loss_value
-from weft.storage.batch import Batch, record, set_single, status
-from weft.storage.own import PLAN, OwnParts, blank, has_room, move, own_weights, score, score_batch, score_rows
+from weft.storage.batch import Batch, learn_single, predict_single, record
+from weft.storage.own import PLAN, OwnParts, OwnWeights, blank, has_room, move, score, score_batch, score_rows
+from weft.storage.pairs import slot_space
 from weft.storage.state import Plan
 
 
@@ -90,7 +91,8 @@ def _predict(hyper: Hyper, state: OwnParts, batch: Batch, scores: Floats) -> Non
 
 @compiled
 def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    parts = own_weights(state.pairs, state.weights, batch, hyper.pooled)
+    pairs, weights = state
+    parts = OwnWeights(pairs, weights, hyper.pooled, batch, slot_space(pairs, batch))
     own, label, rounds = packed(parts), batch.label, batch.rounds
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
@@ -115,15 +117,9 @@ def _learn(hyper: Hyper, state: OwnParts, batch: Batch, start: int, scores: Floa
 
 @compiled
 def _predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        _predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(_predict, handle, task, count)
 
 
 @compiled
 def _learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(_learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(_learn, handle, task, label, count)

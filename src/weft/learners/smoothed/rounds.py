@@ -22,8 +22,9 @@ from weft.learners.smoothed.attention import (
     write_near,
 )
 from weft.learners.smoothed.state import ACTIVE, DUE, EPOCH, EXPONENTIAL, FLAT, MISTAKE, MOVED, ROUNDS, Hyper, Smoothed
-from weft.storage.batch import Batch, set_single, shares_row, status, widest_round
-from weft.storage.own import OwnWeights, move_task, own_weights, score_batch, score_rows, score_task
+from weft.storage.batch import Batch, learn_single, predict_single, shares_row, widest_round
+from weft.storage.own import OwnWeights, move_task, score_batch, score_rows, score_task
+from weft.storage.pairs import slot_space
 from weft.storage.sparse_rows import row_of, square_in_order
 
 LONG_EPOCH = 64
@@ -77,8 +78,8 @@ def _space(most: int) -> Present:
 
 @compiled
 def learn(hyper: Hyper, state: Smoothed, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    rounds = batch.rounds
-    parts, present = own_weights(state.pairs, state.weights, batch, False), _space(widest_round(rounds))
+    pairs, rounds, present = state.pairs, batch.rounds, _space(widest_round(batch.rounds))
+    parts = OwnWeights(pairs, state.weights, False, batch, slot_space(pairs, batch))
     work = packed(Work(hyper, state, packed(parts), batch, scores, trace, present))
     for t in range(start, len(rounds) - 1):
         _learn_round(work, rounds[t], rounds[t + 1])
@@ -226,15 +227,9 @@ def _record(work: Bundle[Work], i: int, margin: float, C: float, alpha: float) -
 
 @compiled
 def predict_one(handle: Handle, task: int, count: int) -> int:
-    hyper, state, batch, scores, _ = handle.parts
-    bad = set_single(batch, task, 0.0, count)
-    if bad < 0:
-        predict(hyper, state, batch, scores)
-    return bad
+    return predict_single(predict, handle, task, count)
 
 
 @compiled
 def learn_one(handle: Handle, task: int, label: float, count: int) -> int:
-    hyper, state, batch, scores, trace = handle.parts
-    bad = set_single(batch, task, label, count)
-    return bad if bad >= 0 else status(learn(hyper, state, batch, batch.rounds[0], scores, trace))
+    return learn_single(learn, handle, task, label, count)

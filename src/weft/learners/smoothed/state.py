@@ -1,10 +1,11 @@
 """The state of the adaptive smoothed learners: W, the rows p_k of attention, and how far the stream has come."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.storage.pairs import Pairs, dense
 from weft.storage.state import Plan
 
@@ -55,7 +56,22 @@ def plan(neighbours: int | None) -> Plan:
         "progress": (5,),
         "tasks": (1,),
     }
-    return Plan(axes, always_dense=True, counts={"ids": ("task",), "widths": ("task",), "tasks": ("task",)})
+    return Plan(
+        axes,
+        always_dense=True,
+        counts={"ids": ("task",), "widths": ("task",), "tasks": ("task",)},
+        counters={"updates": (), "progress": ()},
+        check=_check,
+    )
+
+
+def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
+    """A row of attention is as wide as there were tasks, an epoch has rounds, and neighbours are other tasks."""
+    if np.any(arrays["widths"] > arrays["tasks"][0]) or arrays["progress"][EPOCH] < 1.0:
+        raise ValueError("the state's rows of attention are wider than its tasks, or its epoch has no rounds")
+    ids = np.sort(arrays["ids"], axis=1)
+    if np.any((ids[:, 1:] == ids[:, :-1]) & (ids[:, 1:] > 0)) or np.any(ids == np.arange(1, len(ids) + 1)[:, None]):
+        raise ValueError("the state's neighbours are not different tasks")
 
 
 def blank(tasks: int, neighbours: int | None) -> Smoothed:

@@ -1,0 +1,208 @@
+"""Single events: the methods of `weft.Model` that learn and score one event in a few microseconds.
+
+They hold the lock of the model's guard in a way that no signal can tear apart (`weft.guard`). What is not a dict
+of known names falls back to a stream of one event.
+"""
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft import refusals
+from weft.compiled.arrays import Floats
+from weft.guard import CHANGING, IDLE, READING, UNUSABLE, Guard, changes, held_back
+from weft.labels import one_label
+from weft.learner import Hooks, Learner, Target, Traits
+from weft.names import Addition, Name
+from weft.storage.batch import FINE, NO_ROOM, Batch, empty_batch
+from weft.storage.rows import as_table
+from weft.storage.single import UNKNOWN, Single, is_ordinary
+from weft.stream import Stream
+from weft.tally import BUFFER_SIZE, Tally
+from weft.vocabulary import Proposal, Vocabulary
+
+SINGLE_ROOM = 4096
+"""Most features of an event in the buffers; longer ones fall back to a stream."""
+NAN = math.nan
+
+
+class SingleEvents:
+    """`learn_one` and `predict_one` of a model."""
+
+    if TYPE_CHECKING:  # what the model has
+        _guard: Guard
+        _hooks: Hooks
+        _slots: dict[Name, int]
+        _labels: dict[float, float]
+        _single: Single | None
+        _is_python: bool
+        _may_warn: bool
+        learner: Learner
+        target: Target
+        traits: Traits
+        vocabulary: Vocabulary
+        state: Any
+        tally: Tally
+
+        @property
+        def _sizes(self) -> tuple[int, int]: ...
+        def learn(self, stream: Stream) -> Floats: ...
+        def score(self, X: Any, task: Any = None) -> Floats: ...
+        def _warning(self) -> str | None: ...
+        def _make_room_for_names(self, tasks: int, features: int, one_by_one: bool = False) -> None: ...
+        def _make_room_for_rounds(self, batch: Batch, done: int, tasks: int, features: int) -> None: ...
+
+    def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
+        """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
+        label = self._labels.get(y) if type(y) is int or type(y) is float else None
+        if label is None:
+            label = one_label(y, self.target)
+        if type(x) is dict:
+            guard, issued = self._guard, self.tally.buffer
+            for _ in guard.held:  # the lock, see `guard`: no signal handler runs from here to `try`
+                try:
+                    if guard.level or guard.readers:
+                        guard.wait_to_change()
+                    guard.level = CHANGING
+                    try:
+                        slot = (
+                            self._slots.get(task, -1) if type(task) is str else self.vocabulary.tasks.find_plain(task)
+                        )
+                        single = self._single or self._make_single()
+                        count = single.fill(x) if slot >= 0 else UNKNOWN
+                        if count < 0:
+                            break
+                        if self._is_python:
+                            status = self._learn_interpreted(single, slot, label, count)
+                            score: float = single.score[0]
+                        else:
+                            single.score[0] = NAN
+                            try:
+                                status = single.learn(single.handle, slot, label, count)
+                                score = single.score[0]
+                                if status == FINE:
+                                    issued += ((slot, label, score),)
+                            except BaseException as error:
+                                self._break_off(error, single, slot, label)
+                                raise
+                        if status == NO_ROOM:
+                            self._make_room_for_event(single)
+                        elif len(issued) >= BUFFER_SIZE:
+                            self.tally.flush()
+                        warning = self._warning() if self._may_warn and status == FINE else None
+                    finally:
+                        if guard.level == CHANGING:
+                            guard.level = IDLE
+                finally:
+                    guard.release()
+                if status == FINE:
+                    if warning:
+                        warnings.warn(warning, stacklevel=2)
+                    return score
+                if status >= 0:
+                    raise ValueError(refusals.not_finite(x, status))
+                return self.learn_one(x, y, task)
+            with guard.lock:
+                new = self._new_names(x, task)
+                if new is not None:
+                    return self._learn_with_names(x, label if self._labels else y, task, new)
+        if task is None:
+            raise ValueError("task is missing; name the task that the event belongs to")
+        stream = Stream.of_checked(as_table(x), np.array([label]), [task], None, self.target)
+        return float(self.learn(stream)[0])
+
+    def _break_off(self, error: BaseException, single: Single, slot: int, label: float) -> None:
+        """A kernel for a single event had no memory, or it has ended, and a signal handler raised the error then."""
+        score = single.score[0]
+        if isinstance(error, MemoryError):
+            self._guard.give_up(error, "in the middle of an event")
+        elif not math.isnan(score):  # the event was learned, and is counted
+            self.tally.buffer += ((slot, label, score),)
+
+    def _learn_interpreted(self, single: Single, slot: int, label: float, count: int) -> int:
+        """Learn and count the event in the buffers by a rule in Python, which a signal may interrupt."""
+        with held_back():
+            try:
+                status: int = single.learn(single.handle, slot, label, count)
+                if status == FINE:
+                    self.tally.count_one(slot, label, single.score[0])
+            except BaseException as error:
+                self._guard.give_up(error, "in the middle of an event")
+                raise
+        return status
+
+    def _make_room_for_event(self, single: Single) -> None:
+        with held_back():
+            self._make_room_for_rounds(single.batch, 0, *self._sizes)
+
+    def _learn_with_names(self, x: dict[Any, Any], y: float | None, task: Any, new: Proposal) -> float:
+        """Learn an event with new names. Nobody sees them before the event, nor if it is not learned.
+
+        The caller holds the lock of the guard.
+        """
+        vocabulary = self.vocabulary
+        tasks, features, issued = vocabulary.tasks.size, vocabulary.features.size, len(self.tally.buffer)
+        try:
+            self._add_names(new, len(x))
+            return self.learn_one(x, y, task)
+        except BaseException:
+            if self._guard.level != UNUSABLE and len(self.tally.buffer) == issued:
+                vocabulary.tasks.undo(new.tasks, tasks)
+                vocabulary.features.undo(new.features, features)
+            raise
+
+    def _new_names(self, x: dict[Any, Any], task: Any) -> Proposal | None:
+        """The new names of an ordinary event; None if there are none, or if the batch path has to check it."""
+        features = self.vocabulary.features
+        if type(task) is not str or not is_ordinary(x):
+            return None
+        tasks = Addition([] if task in self._slots else [task])
+        names = Addition([name for name in x if name not in features.slots], features.columns)
+        return Proposal(empty_batch(), tasks, names) if tasks.names or names.names else None
+
+    @changes
+    def _add_names(self, new: Proposal, nonzeros: int) -> None:
+        refusals.refuse_new_tasks(self.learner, new.tasks.names)
+        sizes = self.vocabulary.tasks.after(new.tasks), self.vocabulary.features.after(new.features)
+        refusals.expect_room(self.learner, *sizes)
+        self._make_room_for_names(*sizes, one_by_one=True)
+        if self._single is not None and self._single.room < nonzeros <= SINGLE_ROOM:
+            self._single = None
+        self.vocabulary.accept(new)
+
+    def predict_one(self, x: Any, task: Name) -> float:
+        """The score of one event, without learning. `x` as in `learn_one`."""
+        if type(x) is dict:
+            guard = self._guard
+            for _ in guard.held:  # the lock, as in `learn_one`
+                try:
+                    if guard.level:  # a nested call: the buffers are in use
+                        break
+                    guard.level = READING
+                    try:
+                        slot = self._slots[task] if type(task) is str else self.vocabulary.tasks.find_plain(task)
+                        single = self._single or self._make_single()
+                        count = single.fill(x) if slot >= 0 else UNKNOWN
+                        if count >= 0:
+                            status = single.predict(single.handle, slot, count)
+                            if status == FINE:
+                                score: float = single.score[0]
+                                return score
+                            if status >= 0:
+                                raise ValueError(refusals.not_finite(x, status))
+                    except KeyError:  # a task that is not known
+                        pass
+                    finally:
+                        guard.level = IDLE
+                finally:
+                    guard.release()
+                break
+        return float(self.score(as_table(x), [task])[0])
+
+    def _make_single(self) -> Single:
+        # Room for every feature there is, and as many to come; longer rows fall back to the batch path.
+        room = min(2 * len(self.vocabulary.features), SINGLE_ROOM)
+        self._single = Single(self.learner, self.state, self.vocabulary.features, len(self.traits.trace), room)
+        return self._single
