@@ -48,8 +48,8 @@ def _escaped(mark: str) -> str:
 def json_text(text: str) -> str:
     """JSON with escapes for the same characters: a reader of JSON finds what was there, a terminal shows the escapes.
 
-    >>> import json; json_text(json.dumps("a\x9b\u202e", ensure_ascii=False))
-    '"a\\u009b\\u202e"'
+    >>> print(json_text('"a\x9b\u202e"'))
+    "a\\u009b\\u202e"
     """
     if _SUSPECT.search(text) is None:
         return text

@@ -84,8 +84,14 @@ class SingleEvents:
                                 score = single.score[0]
                                 if status == FINE:
                                     issued += ((slot, label, score),)
-                            except BaseException as error:
-                                self._break_off(error, single, slot, label)
+                            except MemoryError as error:  # nobody can say how far the kernel came
+                                guard.level = UNUSABLE
+                                guard.give_up(error, "in the middle of an event")
+                                raise
+                            except BaseException:  # a signal handler raised it when the kernel had ended
+                                score = single.score[0]
+                                if score == score:  # the event was learned, and is counted; again without any call
+                                    issued += ((slot, label, score),)
                                 raise
                         if status == NO_ROOM:
                             self._make_room_for_event(single)
@@ -112,14 +118,6 @@ class SingleEvents:
             raise ValueError("task is missing; name the task that the event belongs to")
         stream = Stream.of_checked(as_table(x), np.array([label]), [task], None, self.target)
         return float(self.learn(stream)[0])
-
-    def _break_off(self, error: BaseException, single: Single, slot: int, label: float) -> None:
-        """A kernel for a single event had no memory, or it has ended, and a signal handler raised the error then."""
-        score = single.score[0]
-        if isinstance(error, MemoryError):
-            self._guard.give_up(error, "in the middle of an event")
-        elif not math.isnan(score):  # the event was learned, and is counted
-            self.tally.buffer += ((slot, label, score),)
 
     def _learn_interpreted(self, single: Single, slot: int, label: float, count: int) -> int:
         """Learn and count the event in the buffers by a rule in Python, which a signal may interrupt."""

@@ -5,9 +5,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+_BUNDLED = {"numpy", "numpy.libs", "scipy", "scipy.libs"}
+"""Folders of the libraries that come with NumPy and SciPy."""
 
 
 @lru_cache(maxsize=1)
@@ -60,10 +64,14 @@ def one_thread() -> Iterator[None]:
 
 
 def libraries() -> str:
-    """The BLAS libraries in this process: name, version and the kind of processor whose code they chose."""
+    """NumPy's and SciPy's BLAS libraries: name, version and the kind of processor whose code they chose.
+
+    Other packages bring libraries of their own; which of them a process has loaded has no effect on weft's numbers.
+    """
+    blas = [library for library in _controller().info() if library["user_api"] == "blas"]
+    used = [library for library in blas if _BUNDLED & set(Path(library["filepath"]).parts)]
     found = {
         " ".join(str(library[part]) for part in ("internal_api", "version", "architecture") if library.get(part))
-        for library in _controller().info()
-        if library["user_api"] == "blas"
+        for library in used or blas  # NumPy and SciPy bring their own, or use one that belongs to the system
     }
     return ", ".join(sorted(found)) or "unknown"

@@ -17,8 +17,8 @@ LONGEST = 1e100
 def cut(step: float, square: float) -> float:
     """The step along a row with |x|^2 = square, at most LONGEST long.
 
-    >>> cut(3.0, 4.0), cut(-1e80, 1e60), cut(1e300, 1e-300)
-    (3.0, -1e+70, 1e+250)
+    >>> cut(3.0, 4.0), cut(-1e80, 1e60), cut(1e300, 1e-200)
+    (3.0, -1e+70, 1e+200)
     """
     if (step * square) * step > LONGEST * LONGEST:  # in this order nothing overflows that is not too long
         return math.copysign(LONGEST / math.sqrt(square), step)

@@ -54,10 +54,11 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 class Output:
     """A file that is being written: complete when the block ends, as before if it ends with an error.
 
-    >>> import tempfile; folder = Path(tempfile.mkdtemp())
-    >>> with Output(folder / "a.txt") as output: output.write(b"one")
+    >>> from pathlib import Path; from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with Output(Path(folder) / "a.txt") as output: output.write(b"one")
+    ...     Path(folder, "a.txt").read_bytes()
     3
-    >>> (folder / "a.txt").read_bytes()
     b'one'
     """
 
