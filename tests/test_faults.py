@@ -220,7 +220,7 @@ def test_signals_at_any_moment_of_single_events(name):
     for _ in range(2):
         model.learn_one(x, 1, "ann")
         model.predict_one(x, "ann")
-
+    assert model.tally.total["events"] == 2  # everything is compiled before the first signal
     raises = [True]
 
     def stop(*_):
