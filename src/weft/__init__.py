@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from weft.evaluation.comparison import compare
     from weft.learners.catalogue import catalogue, register
     from weft.model import Model, load
+    from weft.schema import Schema
     from weft.stream import Stream
 
 _HOMES = {
     "Model": "weft.model",
+    "Schema": "weft.schema",
     "Stream": "weft.stream",
     "catalogue": "weft.learners.catalogue",
     "compare": "weft.evaluation.comparison",
@@ -28,7 +30,7 @@ _HOMES = {
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Stream", "catalogue", "compare", "load", "register"]
+__all__ = ["Model", "Schema", "Stream", "catalogue", "compare", "load", "register"]
 
 
 def __getattr__(name: str) -> Any:
