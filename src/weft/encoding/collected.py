@@ -26,9 +26,9 @@ class Encoded(NamedTuple):
 class Collector:
     """Takes events one by one."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, tasks: Lexicon, features: Lexicon) -> None:
         self.schema = schema
-        self.tasks, self.features = Lexicon(), Lexicon()
+        self.tasks, self.features = tasks, features
         self._events: list[Event] = []
         self._task: list[int] = []
         self._indptr = [0]
@@ -61,9 +61,18 @@ class Collector:
         )
 
 
-def encode_records(records: Iterable[Mapping[str, Any]], schema: Schema) -> Encoded:
-    """The events of records, by the careful encoder; ValueError with row, field and value if one cannot be used."""
-    encoder, collector = Encoder(schema), Collector(schema)
+def encode_records(
+    records: Iterable[Mapping[str, Any]],
+    schema: Schema,
+    tasks: Lexicon | None = None,
+    features: Lexicon | None = None,
+) -> Encoded:
+    """The events of records, by the careful encoder; ValueError with row, field and value if one cannot be used.
+
+    Names are added to the lexicons, if some are given.
+    """
+    tasks, features = Lexicon() if tasks is None else tasks, Lexicon() if features is None else features
+    encoder, collector = Encoder(schema), Collector(schema, tasks, features)
     for row, record in enumerate(records):
         try:
             collector.add(encoder.event(record))

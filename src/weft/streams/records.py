@@ -1,14 +1,15 @@
 """What careful readers share: records, the lines that were refused and why, names and numbers in plain text."""
 
-import json
 import math
-import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.encoding.refused import Refused as Refused
+from weft.encoding.refused import show as show
+from weft.kinds.cells import NOT_FINITE, NUMBER
 from weft.labels import LARGEST_LABEL, SIZE, wrong_labels
 from weft.learner import Target
 from weft.names import Name
@@ -41,15 +42,6 @@ class InputError(ValueError):
     """A source that cannot be read: file, line, field, the value found, and what to write instead."""
 
 
-class Refused(Exception):
-    """Raised inside a reader for one record; becomes a Fault with that record's line."""
-
-    def __init__(self, field: str | None, reason: str) -> None:
-        super().__init__(reason)
-        self.field = field
-        self.reason = reason
-
-
 @dataclass(frozen=True)
 class Rules:
     """What the labels of a file must be."""
@@ -70,25 +62,16 @@ class Block:
 
     lines: list[int] = field(default_factory=list)
     tasks: list[Name] = field(default_factory=list)
-    labels: list[float] = field(default_factory=list)
+    labels: list[Any] = field(default_factory=list)
     rounds: list[Any] = field(default_factory=list)
     rows: list[dict[Name, float] | list[float]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    fields: set[str] = field(default_factory=set)
+    """Features that are the numbers of a field of a record."""
+    weights: list[float] = field(default_factory=list)
+    ids: list[Any] = field(default_factory=list)
     is_useless: bool = False
     """Does the fault concern the whole file, such as one of its header?"""
-
-
-def show(value: Any) -> str:
-    """A value for a message: JSON, shortened."""
-    text = value if isinstance(value, str) else None
-    if text is None:
-        try:
-            text = json.dumps(value, ensure_ascii=False)
-        except (TypeError, ValueError):
-            text = repr(value)
-    else:
-        text = json.dumps(text, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def name_of(text: str) -> Name:
@@ -106,14 +89,10 @@ def task_of(text: str, field: str) -> Name:
     return name_of(text)
 
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-
-
 def number_of(where: str, text: str, remedy: str) -> float:
     """A finite number from plain text, in ASCII digits and without underscores."""
-    if not _NUMBER.fullmatch(text):
-        what = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
+    if not NUMBER.fullmatch(text):
+        what = "finite" if NOT_FINITE.fullmatch(text) else "a number"
         raise Refused(where, f"{show(text)} is not {what}; {remedy}")
     value = float(text)
     if math.isinf(value):

@@ -244,7 +244,7 @@ class CsvScanner:
             kinds = [special[at] if at in special else self.features.code(name) for at, name in enumerate(parser.names)]
             self._kinds = np.array(kinds, np.int64)
             self._run = CompiledScan(parser.has_rounds, bytes.decode)
-        form = ord(parser.separator), is_open
+        form = ord(parser.cells.separator), is_open
         scanned = self._run.run(scan, [self.tasks], blocks, begin, self._kinds, form, LARGEST)
         return scanned._replace(joints=_joints(blocks, scanned.listed))
 
@@ -255,7 +255,7 @@ class CsvScanner:
         at = 0
         while at < len(lines):
             last = at
-            while last < len(lines) and not self._parser.is_closed(blocks.content(lines[at].begin, lines[last].end)):
+            while last < len(lines) and not self._parser.cells.is_closed(blocks.content(lines[at].begin, lines[last].end)):
                 last += 1
             if last == len(lines) and is_open:
                 break
