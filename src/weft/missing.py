@@ -38,7 +38,11 @@ def add_missing(indptr: Ints, slots: Ints, values: Floats, is_field: Array, know
     >>> found.indptr.tolist(), found.slots.tolist(), found.known.tolist()
     ([0, 2, 5], [4, 2, 7, 2, 4], [2, 4])
     """
-    rows, room, ends = (indptr, slots, values, is_field), np.zeros(MOST_FIELDS, np.int64), np.zeros(len(indptr), np.int64)
+    rows, room, ends = (
+        (indptr, slots, values, is_field),
+        np.zeros(MOST_FIELDS, np.int64),
+        np.zeros(len(indptr), np.int64),
+    )
     room[: len(known)] = known
     _add(rows, room, len(known), ends, (np.zeros(0, np.int64), np.zeros(0)))
     room[: len(known)] = known

@@ -197,7 +197,9 @@ def as_schema(schema: Any, keywords: Mapping[str, Any]) -> Schema:
     if schema is None:
         return Schema(**keywords)
     if not isinstance(schema, Schema):
-        raise ValueError(f"schema is a {type(schema).__name__}; give a weft.Schema, or its keywords (task=, label=, ...)")
+        raise ValueError(
+            f"schema is a {type(schema).__name__}; give a weft.Schema, or its keywords (task=, label=, ...)"
+        )
     if keywords:
         raise ValueError(f"give a schema or keywords, not both ({', '.join(keywords)})")
     return schema

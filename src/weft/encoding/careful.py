@@ -22,22 +22,23 @@ from weft.encoding.refused import Refused, show
 from weft.kinds.dates import DATE_TYPES, is_date
 from weft.kinds.missing import is_missing
 from weft.kinds.words import terms
+from weft.labels import Label
 from weft.names import MOST_BITS, Name
 from weft.schema import Schema, nearest
 from weft.storage.batch import LARGEST
 
 DEEPEST = 16
 """Objects within objects."""
+LARGEST_WEIGHT = 1e6
+"""The largest importance of an event."""
 NOT_FEATURES = frozenset(("task", "label", "id", "time", "weight", "round", "ignore"))
-
-Label = str | bool | float | None
 
 
 class Event(NamedTuple):
     """What a record says. `fields` are the features that are numbers of a field; the label is None if it is missing."""
 
     task: Name | None
-    label: Label
+    label: Label | None
     features: dict[str, float]
     fields: list[str]
     weight: float
@@ -141,9 +142,7 @@ class Encoder:
         for term in terms(value, self.schema.ngrams):
             _add_one(name, f"{name}:{term}", found, fields)
 
-    def _add_list(
-        self, name: str, role: str | None, values: Any, found: dict[str, float], fields: list[str]
-    ) -> None:
+    def _add_list(self, name: str, role: str | None, values: Any, found: dict[str, float], fields: list[str]) -> None:
         there = [value for value in values if not is_missing(value)]
         texts = sum(isinstance(value, str) for value in there)
         if role == "text":
@@ -200,7 +199,7 @@ def record_has(record: Mapping[str, Any], field: str) -> bool:
     return bool(rest) and isinstance(inner, Mapping) and record_has(inner, rest)
 
 
-def label_of(field: str, value: Any) -> Label:
+def label_of(field: str, value: Any) -> Label | None:
     """A label: a string, a boolean or a number; None if it is missing."""
     if is_missing(value):
         return None
@@ -222,8 +221,8 @@ def weight_of(field: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
         raise Refused(field, f"{show(value)} is not a weight; write a number from 0 on")
     found = _float(field, value)
-    if not 0.0 <= found <= LARGEST:
-        raise Refused(field, f"{found:g} is not a weight; write a number from 0 to {LARGEST:g}")
+    if not 0.0 <= found <= LARGEST_WEIGHT:
+        raise Refused(field, f"{found:g} is not a weight; write a number from 0 to {LARGEST_WEIGHT:g}")
     return found
 
 

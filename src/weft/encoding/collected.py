@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats
-from weft.encoding.careful import Encoder, Event, Label, record_has
+from weft.compiled.arrays import Floats, Ints
+from weft.encoding.careful import Encoder, Event, record_has
 from weft.encoding.refused import Refused
+from weft.labels import Label, Labels, label_array
 from weft.schema import Schema, nearest
 from weft.storage.events import Coded
 from weft.storage.lexicon import CodedRows, Lexicon
@@ -17,7 +18,7 @@ class Encoded(NamedTuple):
     """The events of some records. `labels` is None if no record has one, the others if the schema names no such field."""
 
     coded: Coded
-    labels: list[Label] | None
+    labels: list[Label | None] | None
     rounds: list[int | str] | None
     weight: Floats | None
     ids: list[Any] | None
@@ -88,14 +89,14 @@ def in_row(row: int, refused: Refused) -> str:
 
 
 def expect_fields(schema: Schema, known: Collection[str], what: str, needs_label: bool) -> None:
-    """Refuse a schema that names a field which is not there; `what` is what lacks it."""
+    """Refuse a schema that names a field which is not there; `what` says so, up to the name."""
     needed = [(role, name) for name, role in schema.roles.items() if role != "ignore"]
     needed += [("features", name) for name in schema.features or ()]
     for role, name in needed:
         if role == "label" and not needs_label:
             continue
         if name not in known and not any(field.startswith(f"{name}.") for field in known):
-            raise ValueError(f"{what} has no field {name!r}, which the schema names as {role}; {nearest(name, known)}")
+            raise ValueError(f"{what} {name!r}, which the schema names as {role}; {nearest(name, known)}")
 
 
 def fields_of(records: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -116,3 +117,28 @@ def _collect(prefix: str, record: Mapping[str, Any], found: dict[str, None]) -> 
 def has_field(records: Iterable[Mapping[str, Any]], field: str) -> bool:
     """Does any record have the field?"""
     return any(record_has(record, field) for record in records)
+
+
+def label_codes(labels: list[Label | None]) -> Labels:
+    """Labels of records as a stream takes them: numbers if all of them are numbers, else codes."""
+    if any(isinstance(label, str | bool) for label in labels):
+        return label_array(np.array(labels, object))
+    return Labels(np.array([np.nan if label is None else label for label in labels], np.float64))
+
+
+def round_bounds(rounds: list[int | str], tasks: list[int]) -> Ints:
+    """Bounds of the rounds: runs of equal values; one that comes again and a task that appears twice are refused."""
+    bounds: list[int] = []
+    ended: set[tuple[type, int | str]] = set()
+    here: set[int] = set()
+    for row, (number, task) in enumerate(zip(rounds, tasks, strict=True)):
+        if row == 0 or number != rounds[row - 1]:
+            if (type(number), number) in ended:
+                raise ValueError(f"row {row}: round {number!r} has ended already; rows of one round must be adjacent")
+            ended.add((type(number), number))
+            bounds.append(row)
+            here = set()
+        if task in here:
+            raise ValueError(f"row {row}: its task appears twice in round {number!r}; give the rows different rounds")
+        here.add(task)
+    return np.array([*bounds, len(rounds)], np.int64)

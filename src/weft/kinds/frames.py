@@ -53,3 +53,16 @@ def as_records(source: Any) -> list[Mapping[str, Any]] | None:
                 raise ValueError(f"row {row} is a {kind}, not a record; give a list of dicts from field to value")
         return list(source)
     return None
+
+
+def as_column(source: Any, values: Any) -> Any:
+    """Values, one per row of a data frame, as a column of its library, with its index; else as they are."""
+    frame = as_frame(source)
+    if frame is None:
+        return values
+    import narwhals.stable.v1 as narwhals
+
+    found = narwhals.new_series("prediction", values.tolist(), backend=narwhals.get_native_namespace(frame)).to_native()
+    if frame.implementation.is_pandas_like():
+        found.index = source.index
+    return found

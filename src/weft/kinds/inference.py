@@ -52,7 +52,10 @@ def infer_records(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> 
         raise ValueError("there are no records to infer a schema from; give some")
     columns = _columns(records)
     roles = dict(told)
-    taken = {*_listed(told.get("task")), *(told[role] for role in ("label", "id", "time", "weight", "round") if told.get(role))}
+    taken = {
+        *_listed(told.get("task")),
+        *(told[role] for role in ("label", "id", "time", "weight", "round") if told.get(role)),
+    }
     for role in ("text", "category", "numeric", "ignore"):
         taken.update(_listed(told.get(role)))
     for role, usual in (("task", TASKS), ("label", LABELS)):
@@ -146,7 +149,9 @@ def _only(usual: tuple[str, ...], columns: Mapping[str, Any], taken: set[str]) -
 
 def _distinct(values: list[Any]) -> list[Any]:
     """The first few different values that are there, sorted if they can be."""
-    found = list(dict.fromkeys(value for value in values if not is_missing(value) and not isinstance(value, list | dict)))
+    found = list(
+        dict.fromkeys(value for value in values if not is_missing(value) and not isinstance(value, list | dict))
+    )
     try:
         return sorted(found)[:3]
     except TypeError:

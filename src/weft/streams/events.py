@@ -108,7 +108,9 @@ def joined(parts: list[Events]) -> Events:
         [number for part in parts for number in part.rounds or []] if has_rounds else None,
         _filled([part.classes for part in parts], [len(part) for part in parts], np.int64(-1)),
         _filled([part.weight for part in parts], [len(part) for part in parts], np.float64(1.0)),
-        None if all(part.ids is None for part in parts) else [i for part in parts for i in part.ids or [None] * len(part)],
+        None
+        if all(part.ids is None for part in parts)
+        else [i for part in parts for i in part.ids or [None] * len(part)],
     )
 
 

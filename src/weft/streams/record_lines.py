@@ -129,7 +129,7 @@ class CsvRecords:
     def _read_header(self, cells: list[str]) -> None:
         header = self.cells.read_header(cells)
         try:
-            expect_fields(self.schema, header, "the header", self._needs_label)
+            expect_fields(self.schema, header, "the header has no column", self._needs_label)
         except ValueError as error:
             raise Refused(None, str(error)) from None
         self.cells.header = header

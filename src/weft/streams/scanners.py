@@ -255,7 +255,9 @@ class CsvScanner:
         at = 0
         while at < len(lines):
             last = at
-            while last < len(lines) and not self._parser.cells.is_closed(blocks.content(lines[at].begin, lines[last].end)):
+            while last < len(lines) and not self._parser.cells.is_closed(
+                blocks.content(lines[at].begin, lines[last].end)
+            ):
                 last += 1
             if last == len(lines) and is_open:
                 break
