@@ -95,6 +95,7 @@ class Model(SingleEvents, Learned):
         self._slots = self.vocabulary.tasks.slots
         self._set_classes(parts.classes)
         self._schema = parts.schema
+        self._encoder = None
         self.vocabulary.reads_missing = self.traits.reads_missing
         self._may_warn = True
         self._single: Single | None = None

@@ -125,10 +125,11 @@ class Stream:
         has_labels     False: labels are not looked at, as when a model only scores the events
         checks_fields  refuse a schema that names fields which are not there
         """
-        return cls._of_encoded(encode(source, schema, has_labels, checks_fields), schema)
+        return cls.of_encoded(encode(source, schema, has_labels, checks_fields), schema)
 
     @classmethod
-    def _of_encoded(cls, encoded: Encoded, schema: Schema) -> "Stream":
+    def of_encoded(cls, encoded: Encoded, schema: Schema) -> "Stream":
+        """A stream of what an encoder found."""
         coded, labels, rounds = encoded.coded, encoded.labels, encoded.rounds
         bounds = None if rounds is None else round_bounds(rounds, coded.tasks.tolist())
         y = None if labels is None else label_codes(labels)

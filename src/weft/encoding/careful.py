@@ -97,9 +97,8 @@ class Encoder:
         if role in NOT_FEATURES:
             return
         is_object = isinstance(value, Mapping)
-        if self._features is not None and name not in self._features and not (is_object and name in self._above):
-            if not self._is_within_used(name):
-                return
+        if not self._is_used(name) and not (is_object and name in self._above):
+            return
         if is_object:
             if role is not None:
                 raise Refused(name, f"{show(value)} is an object, not {_expected(role)}; name the fields in it")
@@ -110,9 +109,10 @@ class Encoder:
         elif not is_missing(value):
             self._add_value(name, role, _python(value), found, fields)
 
-    def _is_within_used(self, name: str) -> bool:
-        """Is the field part of an object that is used as a whole?"""
-        assert self._features is not None
+    def _is_used(self, name: str) -> bool:
+        """Is the field among the features that are wanted, or part of an object that is?"""
+        if self._features is None or name in self._features:
+            return True
         at = name.rfind(".")
         while at > 0:
             if name[:at] in self._features:

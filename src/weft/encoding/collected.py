@@ -15,7 +15,7 @@ from weft.storage.lexicon import CodedRows, Lexicon
 
 
 class Encoded(NamedTuple):
-    """The events of some records. `labels` is None if no record has one, the others if the schema names no such field."""
+    """The events of some records. `labels` is None if no record has one, the others if there is no such field."""
 
     coded: Coded
     labels: list[Label | None] | None

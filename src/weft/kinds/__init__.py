@@ -1,1 +1,1 @@
-"""What a single value of a record is: a number in text, a date, words; and what the fields of some records seem to be."""
+"""What a value of a record is: a number in text, a date, words; and what the fields of some records seem to be."""

@@ -66,3 +66,14 @@ def as_column(source: Any, values: Any) -> Any:
     if frame.implementation.is_pandas_like():
         found.index = source.index
     return found
+
+
+def named_row(x: Any) -> Any:
+    """A row that has names, a series of pandas or a named tuple, as a dict; anything else as it is."""
+    if isinstance(x, tuple) and type(x) is not tuple:
+        fields: tuple[str, ...] = type(x).__dict__.get("_fields", ())
+        return dict(zip(fields, x, strict=True)) if fields else x
+    kind = type(x)
+    if kind.__name__ == "Series" and kind.__module__.split(".")[0] == "pandas":
+        return dict(x.items()) if x.index.dtype.kind not in "iu" else x
+    return x

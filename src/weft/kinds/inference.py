@@ -25,7 +25,7 @@ _LEAST_FOR_ID = 20
 
 
 class Found(NamedTuple):
-    """What was found: the keywords of a schema, the kind of every feature, the labels, and what the user should know."""
+    """What was found: the keywords of a schema, the kind of every feature, some labels, what the user should know."""
 
     roles: dict[str, Any]
     kinds: dict[str, str]
@@ -69,7 +69,9 @@ def infer_records(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> 
     used = told.get("features")
     for name, values in columns.items():
         if name in taken:
-            kinds |= {name: role for role in ("text", "category", "numeric") if name in _listed(told.get(role))}
+            told_kind = [role for role in ("text", "category", "numeric") if name in _listed(told.get(role))]
+            if told_kind:
+                kinds[name] = told_kind[0]
         elif used is None or name in used:
             _give_role(name, values, roles, kinds, remarks, may_ignore=used is None)
     for role in ("text", "ignore"):

@@ -250,14 +250,12 @@ class CsvScanner:
 
     def _listed(self, blocks: Blocks, begin: int, is_open: bool) -> Scanned:
         """In plain mode: records for the careful reader; one that is not closed waits for more."""
-        lines = list_lines(blocks, begin, self._parser.has_rounds).listed
+        lines, is_closed = list_lines(blocks, begin, self._parser.has_rounds).listed, self._parser.cells.is_closed
         listed: list[Line] = []
         at = 0
         while at < len(lines):
             last = at
-            while last < len(lines) and not self._parser.cells.is_closed(
-                blocks.content(lines[at].begin, lines[last].end)
-            ):
+            while last < len(lines) and not is_closed(blocks.content(lines[at].begin, lines[last].end)):
                 last += 1
             if last == len(lines) and is_open:
                 break
