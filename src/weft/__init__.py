@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.model import Model, load
     from weft.schema import Schema
     from weft.stream import Stream
+    from weft.streams.reading import read
 
 _HOMES = {
     "Model": "weft.model",
@@ -26,11 +27,12 @@ _HOMES = {
     "catalogue": "weft.learners.catalogue",
     "compare": "weft.evaluation.comparison",
     "load": "weft.model",
+    "read": "weft.streams.reading",
     "register": "weft.learners.catalogue",
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Schema", "Stream", "catalogue", "compare", "load", "register"]
+__all__ = ["Model", "Schema", "Stream", "catalogue", "compare", "load", "read", "register"]
 
 
 def __getattr__(name: str) -> Any:

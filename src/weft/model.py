@@ -192,7 +192,8 @@ class Model(SingleEvents, Learned):
     def _proposed(self, stream: Stream) -> Proposal:
         """The batch of a stream with its new names, checked before anything is changed."""
         refusals.refuse_weights(self.learner, stream)
-        labels, classes = stream.targets(self.target, self._classes)
+        known = stream.classes if self._classes == UNKNOWN else self._classes
+        labels, classes = stream.targets(self.target, known)
         refusals.refuse_positions(self.vocabulary.features, stream)
         schema = stream.schema if self.vocabulary.features.size.later == 0 else None
         proposal = self.vocabulary.propose(stream, labels)._replace(classes=classes, schema=schema)

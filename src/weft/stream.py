@@ -50,6 +50,8 @@ class Stream:
     _weight: Floats | None
     schema: Schema | None = None
     """What the fields of the records were that the stream was made from; None if it was not made from records."""
+    classes: Classes = UNKNOWN
+    """What a reader of files knows of the classes from more events than these."""
     is_dense = False
     """Was it made from a dense table, in which every row has all columns?"""
     ids: list[Any] | None = None
@@ -382,7 +384,8 @@ class Stream:
     def _with_columns_of(self, whole: "Stream", examples: Ints) -> "Stream":
         """This part of a stream with the weights and ids of its examples."""
         self._weight = None if whole._weight is None else whole._weight[examples]
-        self.schema, self.ids = whole.schema, None if whole.ids is None else [whole.ids[i] for i in examples.tolist()]
+        self.classes, self.schema = whole.classes, whole.schema
+        self.ids = None if whole.ids is None else [whole.ids[i] for i in examples.tolist()]
         return self
 
     def shuffled(self, seed: int) -> "Stream":

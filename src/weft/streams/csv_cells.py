@@ -41,7 +41,7 @@ class Cells:
         """Does a record end where this text ends, or does a quoted cell of it go on?"""
         if b'"' not in text:
             return True
-        cell = rb'"(?:[^"]|"")*"[^%b\n]*|[^"%b\n][^%b\n]*|' % ((re.escape(self.separator.encode()),) * 3)
+        cell = rb'"(?:[^"]|"")*"(?!")[^%b\n]*|[^"%b\n][^%b\n]*|' % ((re.escape(self.separator.encode()),) * 3)
         return (
             re.fullmatch(rb"(?:%b)(?:%b(?:%b))*\n" % (cell, re.escape(self.separator.encode()), cell), text) is not None
         )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.labels import Labels
 from weft.storage.batch import SMALLEST
 from weft.storage.events import Coded
 from weft.storage.lexicon import CodedRows, Lexicon
@@ -175,3 +176,16 @@ def label_columns(labels: list[Any], names: Lexicon | None) -> tuple[Floats, Int
     ]
     codes = [-1 if is_one else names.code(label) for label, is_one in zip(labels, is_number, strict=True)]
     return np.array(numbers, np.float64), np.array(codes, np.int64)
+
+
+def labels_of(events: Events, names: Lexicon) -> Labels:
+    """The labels of events as a stream takes them; `names` are those that are not numbers."""
+    if events.classes is None or np.all(events.classes < 0):
+        return Labels(events.label)
+    known: list[Any] = list(names.names)
+    numbers, which = np.unique(events.label, return_inverse=True)
+    first = len(known)
+    known += [int(number) if number.is_integer() else number for number in numbers.tolist()]
+    values = np.where(events.classes >= 0, events.classes, first + which).astype(np.float64)
+    values[(events.classes < 0) & np.isnan(events.label)] = np.nan
+    return Labels(values, tuple(known))

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Ints
 from weft.encoding.refused import Refused as Refused
 from weft.encoding.refused import show as show
 from weft.kinds.cells import NOT_FINITE, NUMBER
 from weft.labels import LARGEST_LABEL, SIZE, UNKNOWN, Classes, Labels, wrong_labels
 from weft.learner import Target
 from weft.names import Name
+from weft.schema import Schema
 from weft.storage.batch import LARGEST
 from weft.streams.ended_rounds import EndedRounds
 
@@ -50,6 +51,7 @@ class Rules:
     labels: bool = True  # False: a label may be missing, as when nothing is learned
     label: str = "y"  # the name of the label's field
     classes: Classes = UNKNOWN  # those that are known before the file is read
+    schema: Schema | None = None  # what the fields of its records are
 
     @property
     def write(self) -> str:
@@ -109,20 +111,35 @@ def check_row(row: dict[Name, float] | list[float]) -> None:
 
 
 def check_labels(
-    labels: Floats, lines: Ints, has_rounds: bool, rules: Rules, classes: Classes
+    labels: Labels, lines: Ints, has_rounds: bool, rules: Rules, classes: Classes
 ) -> tuple[list[Fault], Classes]:
     """Faults of labels that a learner with this target does not take, and the classes that are known now."""
+    values = labels.values
     if rules.target == "binary":
-        _, bad, classes = classes.encoded(Labels(labels), dormant=has_rounds)
-        bad = bad if has_rounds or not rules.labels else bad | np.isnan(labels)
+        _, bad, classes = classes.encoded(labels, dormant=has_rounds)
+        bad = bad if has_rounds or not rules.labels else bad | np.isnan(values)
+    elif labels.names is None or rules.target == "point":
+        bad = wrong_labels(values, rules.target, dormant=has_rounds, missing=not rules.labels)
     else:
-        bad = wrong_labels(labels, rules.target, dormant=has_rounds, missing=not rules.labels)
+        is_number = [not isinstance(name, str | bool) for name in labels.names]
+        there = ~np.isnan(values)
+        bad = ~there if rules.labels and not has_rounds else np.zeros(len(values), bool)
+        bad[there] = ~np.array(is_number, bool)[values[there].astype(np.int64)]
     where = np.flatnonzero(bad).tolist()
-    faults = [Fault(int(lines[i]), rules.label, _label_reason(float(labels[i]), rules, classes)) for i in where]
+    faults = [Fault(int(lines[i]), rules.label, _label_reason(_label(labels, i), rules, classes)) for i in where]
     return faults, classes
 
 
-def _label_reason(y: float, rules: Rules, classes: Classes) -> str:
+def _label(labels: Labels, at: int) -> Any:
+    """The label at that place; NaN if it is missing."""
+    value = float(labels.values[at])
+    return value if labels.names is None or math.isnan(value) else labels.names[int(value)]
+
+
+def _label_reason(y: Any, rules: Rules, classes: Classes) -> str:
+    if isinstance(y, str | bool):
+        remedy = classes.remedy() if rules.target == "binary" else rules.write
+        return f"{show(y)} is not a label for this learner; {remedy}"
     if math.isnan(y):
         return f"the label is missing; {rules.write}"
     if math.isinf(y):
