@@ -319,6 +319,16 @@ class Model(SingleEvents, Learned):
             scores = named_classes(self._classes)[(scores >= 0.0).astype(np.int64)]
         return self._like(X, task, scores)
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Are there probabilities of classes, as for learners with the logistic loss?"""
+        return refusals.has_log_odds(self.learner)
+
+    @reads
+    def strange_rows(self, stream: Stream) -> Any:
+        """Which examples have features, but none that the model knows, as a mask."""
+        return self.vocabulary.strange_rows(stream)
+
     def predict_proba(self, X: Any, task: Any = None) -> Any:
         """The probability of the positive class, one per row; for learners with the logistic loss."""
         refusals.expect_log_odds(self.learner)

@@ -130,9 +130,14 @@ def expect_trace(trace: Any, rows: int, columns: int) -> Floats:
     return trace
 
 
+def has_log_odds(learner: Learner) -> bool:
+    """Are the scores log-odds, from which probabilities follow?"""
+    return learner.target == "binary" and learner.tally_loss[0] == LOGISTIC
+
+
 def expect_log_odds(learner: Learner) -> None:
     """Refuse probabilities from scores that are something else."""
-    if learner.target != "binary" or learner.tally_loss[0] != LOGISTIC:
+    if not has_log_odds(learner):
         raise ValueError(
             f"{learner.name} with these parameters has scores that are not log-odds; probabilities need a "
             'learner with loss="logistic", such as auto'

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import compiled
 from weft.labels import PLAIN, Classes
 from weft.missing import add_missing
@@ -111,6 +111,19 @@ class Vocabulary:
             task = events.codes if slots is None else slots[events.codes]
         task = np.where(task < 0, len(self.tasks), task)
         return _batch(stream, self._read_rows(stream, unknown), np.zeros(len(stream)), task)
+
+    def strange_rows(self, stream: Stream) -> Array:
+        """Which examples have features, but none that is known, as a mask; none if nothing is known yet."""
+        if stream.coded is not None and isinstance(stream.coded.rows, CodedRows):
+            indptr = stream.coded.rows.indptr
+            known = self._feature_codes.known(stream.coded.rows.indices, stream.coded.rows.names) >= 0
+        else:
+            data = stream._events.data
+            indptr, slots = data.indptr, self.features.known(data.features)
+            known = np.ones(len(data.indices), bool) if slots is None else slots[data.indices] >= 0
+        counts = np.concatenate([[0], np.cumsum(known)])
+        is_strange = (np.diff(indptr) > 0) & (counts[indptr[1:]] == counts[indptr[:-1]])
+        return np.asarray(is_strange[stream._row] & (len(self.features) > 0))
 
     def _read_rows(self, stream: Stream, unknown: bool) -> Rows:
         if stream.coded is not None and isinstance(stream.coded.rows, CodedRows):

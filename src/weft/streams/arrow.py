@@ -23,7 +23,8 @@ _CELLS = 1 << 22
 """Cells that are read at once."""
 
 
-def _pyarrow() -> Any:
+def import_pyarrow() -> Any:
+    """The package pyarrow, or a sentence that says how to install it."""
     try:
         import pyarrow
     except ImportError:
@@ -37,7 +38,7 @@ class ArrowFile:
     """A Parquet or Arrow file as batches of rows."""
 
     def __init__(self, path: str, format: str) -> None:
-        self.arrow = _pyarrow()
+        self.arrow = import_pyarrow()
         self.path, self._format = path, format
         try:
             self._file = self._open()
