@@ -88,8 +88,11 @@ def refuse_other_schema(schema: Schema | None, stream: Stream) -> None:
         )
 
 
-def refuse_positions(features: Names, stream: Stream) -> None:
-    """Columns without names for a model that has learned names, and a dense table of another width than before."""
+def refuse_positions(features: Names, learned: int | None, stream: Stream) -> None:
+    """Columns without names for a model that has learned names, and a dense table of another width than before.
+
+    `learned` is the width of the dense tables that were learned; None if it is not known, as in a model from a file.
+    """
     width = stream.columns
     if width is None:
         return
@@ -98,9 +101,9 @@ def refuse_positions(features: Names, stream: Stream) -> None:
             f"the rows have {width} columns without names, but the model has learned features with names, such as "
             f"{features[features.columns]!r}; give dicts or a data frame with these names"
         )
-    if stream.is_dense and features.columns and width != features.columns:
+    if stream.is_dense and learned is not None and width != learned:
         raise ValueError(
-            f"the table has {width} columns, but the model has learned tables with {features.columns}; "
+            f"the table has {width} columns, but the model has learned tables with {learned}; "
             "give the same columns, or names for them"
         )
 

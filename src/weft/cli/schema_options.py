@@ -120,11 +120,12 @@ def _inferred(records: list[Any], told: dict[str, Any]) -> Fields:
 
 def summary(schema: "Schema", found: Any) -> str:
     """In one line what the fields are."""
+    from weft.labels import plain_label
     from weft.names import show_name
 
     kinds = list(found.kinds.values())
     counts = [f"{kinds.count(kind)} {kind}" for kind in ("numeric", "category", "text") if kind in kinds]
-    labels = f" ({', '.join(map(str, found.labels))})" if len(found.labels) == 2 else ""
+    labels = f" ({', '.join(str(plain_label(label)) for label in found.labels)})" if len(found.labels) == 2 else ""
     parts = [
         f"task: {', '.join(schema.task_fields)}",
         f"label: {schema.label}{labels}",

@@ -21,7 +21,8 @@ class RecordBlock:
     def __init__(self, schema: Schema) -> None:
         self.block = Block()
         self._encoder = Encoder(schema)
-        self._has_rounds = schema.round is not None
+        self._has_rounds, self._has_weights = schema.round is not None, schema.weight is not None
+        self._has_ids = schema.id is not None
 
     def add(self, number: int, record: Mapping[str, Any]) -> None:
         """Take the record of a line; Refused if it cannot be used."""
@@ -32,8 +33,10 @@ class RecordBlock:
         block.labels.append(event.label)
         block.rows.append(event.features)
         block.fields.update(event.fields)
-        block.weights.append(event.weight)
-        block.ids.append(event.id)
+        if self._has_weights:
+            block.weights.append(event.weight)
+        if self._has_ids:
+            block.ids.append(event.id)
         if self._has_rounds:
             block.rounds.append(event.round)
 

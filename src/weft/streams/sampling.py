@@ -43,7 +43,7 @@ def sample(path: str, format: str | None, task: str, label: str) -> Sample | Non
         lines = _lines(source)
     if kind == "jsonl":
         records = _json_records(lines)
-        return Sample(records, all(_is_event(record) for record in records))
+        return Sample(records, not records or any(map(_is_event, records)))
     records = _csv_records(lines, "\t" if kind == "tsv" else "", task)
     return Sample(records, _is_plain_table(records, task, label))
 
