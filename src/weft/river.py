@@ -1,8 +1,8 @@
 """Learners of weft as river estimators: `TaskClassifier` and `TaskRegressor`.
 
 The task of an event is one of its features, `x[key]`; without a key all events belong to one task. Numbers and truth
-values are features as they are; a string `us` of the feature `country` is the feature `country=us` with the value 1, and
-None is no feature.
+values are features as they are; a string `us` of the feature `country` is the feature `country=us` with the value 1,
+and None is no feature.
 
 >>> from river import datasets, evaluate, metrics
 >>> model = TaskClassifier(key="empty_server_form_handler")

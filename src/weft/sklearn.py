@@ -32,7 +32,7 @@ ONE_TASK = "all"
 _OWN = ("learner", "task", "positive")
 
 
-class _TaskEstimator(BaseEstimator):
+class _TaskEstimator(BaseEstimator):  # type: ignore[misc]
     """What both estimators share: parameters of the learner, tasks and rows."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
             raise AttributeError(f"{learner.name} has scores that are not log-odds, and so no predict_proba")
         return True
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, task: Any = None) -> Any:
         """Probabilities, a column per class in the order of `classes_`."""
         check_is_fitted(self)

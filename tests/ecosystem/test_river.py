@@ -1,13 +1,9 @@
 """river: its own checks, pipelines and metrics; the same figures as weft's tally."""
 
 import pytest
-
-import weft
-
-pytest.importorskip("river", reason="river is not installed")
-
 from river import checks, compose, datasets, evaluate, metrics, preprocessing
 
+import weft
 from weft.river import TaskClassifier, TaskRegressor
 
 pytestmark = pytest.mark.xdist_group("river")

@@ -3,13 +3,8 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
-
-import weft
-
-pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-pd = pytest.importorskip("pandas", reason="pandas is not installed")
-
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
@@ -19,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+import weft
 from weft.sklearn import TaskClassifier, TaskRegressor
 
 pytestmark = pytest.mark.xdist_group("sklearn")

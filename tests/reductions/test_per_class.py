@@ -106,7 +106,7 @@ def test_files_and_copies(tmp_path):
         assert other.to_bytes() == model.to_bytes()
         assert other.classes == model.classes
         assert other.tally.rows() == model.tally.rows()
-    with pytest.raises(FileError, match="multiclass|classes|format|learner"):
+    with pytest.raises(FileError, match=r"multiclass|classes|format|learner"):
         weft.Model.from_bytes(model.to_bytes())
     weft.Model("pa").save(tmp_path / "one.weft")
     assert isinstance(weft.load(tmp_path / "one.weft"), weft.Model)
@@ -157,7 +157,7 @@ def test_refusals_leave_nothing_behind():
             call()
         assert model.to_bytes() == before
     for classes in (["a"], ["a", "a"], [None, "a"]):
-        with pytest.raises(ValueError, match="classes|label"):
+        with pytest.raises(ValueError, match=r"classes|label"):
             weft.Multiclass(classes=classes)
     with pytest.raises(ValueError, match="does not classify"):
         weft.Multiclass("auto", loss="square")

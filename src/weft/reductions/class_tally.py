@@ -109,5 +109,5 @@ class ClassTally:
 
 def _summary(row: Floats) -> dict[str, float]:
     events = row[EVENTS]
-    mean = (lambda column: float(row[column] / events)) if events > 0 else (lambda column: float("nan"))
-    return {"events": int(events), "loss": mean(LOSS), "mistakes": int(row[MISTAKES]), "error": mean(MISTAKES)}
+    loss, error = (row[LOSS] / events, row[MISTAKES] / events) if events > 0 else (np.nan, np.nan)
+    return {"events": int(events), "loss": float(loss), "mistakes": int(row[MISTAKES]), "error": float(error)}
