@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from weft.evaluation.comparison import compare
+    from weft.evaluation.tuning import tune
     from weft.learners.catalogue import catalogue, register
     from weft.model import Model
     from weft.reductions.per_class import Multiclass, load
@@ -27,10 +28,11 @@ _HOMES = {
     "compare": "weft.evaluation.comparison",
     "load": "weft.reductions.per_class",
     "register": "weft.learners.catalogue",
+    "tune": "weft.evaluation.tuning",
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Multiclass", "Stream", "catalogue", "compare", "load", "register"]
+__all__ = ["Model", "Multiclass", "Stream", "catalogue", "compare", "load", "register", "tune"]
 
 
 def __getattr__(name: str) -> Any:
