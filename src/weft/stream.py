@@ -331,9 +331,18 @@ class Stream:
         y, wrong, found = UNKNOWN.encoded(self._labels, dormant=self.has_rounds)
         if not self.has_labels or np.any(wrong) or found.shown == PLAIN.shown:
             return self
-        plain = copy(self)
-        plain._set_examples(self._row, y, self._bounds, self.has_rounds)
-        return plain
+        return self.relabelled(y)
+
+    def relabelled(self, y: Floats) -> "Stream":
+        """The same events with other labels, one per example; NaN where a task is dormant."""
+        other = copy(self)
+        other._set_examples(self._row, y, self._bounds, self.has_rounds)
+        return other
+
+    @property
+    def label_values(self) -> Labels:
+        """Labels as they are stored: numbers, or codes of names."""
+        return self._labels
 
     def _refuse_names(self) -> None:
         """Labels that are not numbers, for a learner of numbers."""
