@@ -98,6 +98,16 @@ def find_fields(files: tuple[str, ...], reading: Any, model: Any) -> Fields:
     return _inferred(sampled.records, told)
 
 
+def told_of(files: tuple[str, ...], reading: Any) -> Fields:
+    """The same where there is no model yet; what was found is told."""
+    from weft.cli.tables import tell
+
+    fields = find_fields(files, reading, None)
+    for line in fields.lines:
+        tell(f"weft: {line}")
+    return fields
+
+
 def _inferred(records: list[Any], told: dict[str, Any]) -> Fields:
     from weft.kinds.inference import infer_records
     from weft.schema import Schema
