@@ -92,5 +92,5 @@ def test_the_file_keeps_what_is_known():
 
 @pytest.mark.parametrize("wrong", [[2, 0], [0, 99], [-1], ["a"], [0, 0], [True], None, list(range(MOST_FIELDS + 1))])
 def test_what_a_file_says_is_checked(wrong):
-    with pytest.raises(ValueError, match="they are not|their slots"):
+    with pytest.raises(ValueError, match=r"they are not|their slots"):
         _read_fields(wrong, MOST_FIELDS + 5 if isinstance(wrong, list) and len(wrong) > 9 else 3)

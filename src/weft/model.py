@@ -25,7 +25,7 @@ from weft.learner import Learner, Target, Traits
 from weft.learners.catalogue import as_learner, built_in, is_known, register
 from weft.names import Name, Names, declared
 from weft.schema import Schema
-from weft.single_events import SINGLE_ROOM, SingleEvents
+from weft.single_events import SINGLE_ROOM, SingleEvents, stream_of
 from weft.storage.batch import Batch, empty_batch
 from weft.storage.growth import make_room_for_names, make_room_for_round, room_for_names
 from weft.storage.rows import as_table
@@ -292,7 +292,11 @@ class Model(SingleEvents, Learned):
     def _unlabelled(self, source: Any) -> Stream:
         """Records or a data frame to be scored."""
         assert self._schema is not None  # whoever calls has looked
-        return Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
+        stream = Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
+        if (strange := np.flatnonzero(self.strange_rows(stream))).size:
+            rows = f"row {strange[0]}" if len(strange) == 1 else f"{len(strange)} rows, the first is row {strange[0]},"
+            warnings.warn(f"{rows} without any feature that the model knows; are these the same fields?", stacklevel=4)
+        return stream
 
     def _like(self, X: Any, task: Any, found: Any) -> Any:
         """A column of the library of a data frame that was scored by its schema; else what was found."""
@@ -343,12 +347,17 @@ class Model(SingleEvents, Learned):
         score = self.predict_one(x, task)
         return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
 
-    def explain(self, x: Any, task: Name, *, per_feature: bool = False) -> Explanation:
+    def explain(self, x: Any, task: Name | None = None, *, per_feature: bool = False) -> Explanation:
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
 
         The parts add up to the score (`explanation`). An unknown task is explained as the newcomer that it would
         be; unknown features are ignored. `x` as in `learn_one`.
         """
+        if self._schema is not None and isinstance(x, Mapping):
+            event = self._event(x, None, task, None)
+            return self._explain(stream_of(event._replace(label=None), self._schema), per_feature)
+        if task is None:
+            raise ValueError("task is missing; name the task that the event belongs to")
         return self._explain(Stream(as_table(x), None, [task]), per_feature)
 
     @reads

@@ -125,3 +125,31 @@ def test_predictions_are_columns_of_the_same_library():
     assert isinstance(model.predict_proba(polars.DataFrame(columns)), polars.Series)
     assert isinstance(model.score(pyarrow.table(columns)), pyarrow.ChunkedArray)
     assert isinstance(model.score([{"u": "a", "x": 1.0}]), np.ndarray)
+
+
+def test_rows_without_any_known_feature_are_reported():
+    model = weft.Model(schema=Schema(task="u", label="y"))
+    model.learn([{"u": "a", "x": 1.0, "y": 0}, {"u": "a", "x": 2.0, "y": 1}])
+    with pytest.warns(UserWarning, match="row 1 without any feature that the model knows"):
+        model.predict([{"u": "a", "x": 1.0}, {"u": "a", "z": 1.0}, {"u": "a"}])
+
+
+def test_records_beside_streams():
+    model = weft.Model("mt-ogd", schema=Schema(task="u", label="y", text=["t"]))
+    records = [{"u": "a", "t": "free money", "y": 1}, {"u": "b", "t": "lunch", "y": 0}]
+    model.learn(weft.Stream.from_records(records, model.schema))
+    assert model.explain(records[0]).score == pytest.approx(model.predict_one(records[0]))
+    assert model.predict_one({"t": "free"}, "a") == model.predict_one({"u": "a", "t": "free"})
+    with pytest.raises(ValueError, match='field "u": the task is missing'):
+        model.predict_one({"t": "free"})
+    series = pandas.Series({"u": "a", "t": "free money"})
+    assert model.predict_one(series) == model.predict_one(dict(series))
+
+
+def test_a_model_takes_over_the_schema_of_its_first_stream():
+    records = [{"u": "a", "x": 1.0, "y": 0}, {"u": "b", "x": 2.0, "y": 1}]
+    model = weft.Model()
+    model.learn(weft.Stream.from_records(records, task="u", label="y"))
+    assert model.schema == Schema(task="u", label="y")
+    with pytest.raises(ValueError, match="another schema than that of the model: weight is w, not not given"):
+        model.learn(weft.Stream.from_records([{**r, "w": 1} for r in records], task="u", label="y", weight="w"))
