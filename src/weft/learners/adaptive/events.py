@@ -9,14 +9,16 @@ from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learners.adaptive.do_no_harm import update_mixture
+from weft.learners.adaptive.further_experts import score_further, update_further
 from weft.learners.adaptive.label_scaling import UMAX, LabelScale, count_label, label_scale
+from weft.learners.adaptive.low_rank import open_factors
 from weft.learners.adaptive.row_scaling import scale_row
 from weft.learners.adaptive.row_statistics import count_row, update_sums
 from weft.learners.adaptive.scoring import find_parts, score_experts
 from weft.learners.adaptive.scratch import Context, Progress, scratch_for
 from weft.learners.adaptive.second_order import assign_seats, score_second_order
 from weft.learners.adaptive.stacking import answer, mix_predictions, record_losses, stack_scores, update_stack
-from weft.learners.adaptive.state import PART_WIDTH, Component, Expert, Hyper, State, Task, Total
+from weft.learners.adaptive.state import Component, Expert, Hyper, State, Task, Total
 from weft.learners.adaptive.updating import increase_weight, update_experts
 from weft.storage.batch import Batch, learn_single, predict_single
 from weft.storage.pairs import HASHED, open_row
@@ -35,6 +37,8 @@ def score_event(context: Bundle[Context], i: int) -> tuple[int, float, float]:
     score_experts(context, i, count)
     if hyper.second_order:
         scratch.e[Expert.SECOND_ORDER] = score_second_order(context, count)
+    if hyper.wide:
+        score_further(context, i, count)
     # 3. Stack the scores: s.
     s = stack_scores(context)
     # 4. Mix stack, own and pooled model: p.
@@ -56,6 +60,8 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
     # 6. Count the row and the event.
     if state.pairs.layout[HASHED]:
         _open_pairs(context, k, count)
+    if hyper.low_rank:
+        open_factors(context, k, count)
     count_row(context, i)
     tasks[k, Task.EVENTS] += 1.0
     # 7. Update the do-no-harm layer.
@@ -65,6 +71,8 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
     if scale.varies:
         update_stack(context, s - u if hyper.square else scratch.g[Component.STACK] - u)
         update_experts(context, i, count, u)
+        if hyper.wide:
+            update_further(context, k, count, u)
     if hyper.second_order:
         assign_seats(context, i)
     # 9. Count the label, and let the past count less.
@@ -111,7 +119,7 @@ def _open_pairs(context: Bundle[Context], k: int, count: int) -> None:
     slots, own_starts = scratch.slots, scratch.own_starts
     open_row(layout, keys, table, k, scratch.features, 0, count, slots)
     for n in range(count):
-        own_starts[n] = slots[n] * PART_WIDTH
+        own_starts[n] = slots[n] * state.own.shape[1]
 
 
 @helper_no_alloc

@@ -47,8 +47,9 @@ from weft.learner import Borrowed, Hooks, Kernels, Shares, Target, Traits
 from weft.learners.adaptive.do_no_harm import PRIOR, mixture_weights
 from weft.learners.adaptive.events import learn, learn_one, predict, predict_one, scaled_row
 from weft.learners.adaptive.explaining import biases, own_parts, own_weights, shared_weights
-from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Task, blank, plan
-from weft.learners.parameters import Choice, Flag, Real, check, parameter
+from weft.learners.adaptive.plan import blank, plan
+from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Task
+from weft.learners.parameters import Choice, Flag, Parsed, Real, check, parameter
 from weft.maths.losses import CODES
 from weft.storage.batch import Batch
 from weft.storage.saving import live
@@ -57,8 +58,25 @@ from weft.storage.state import Plan
 RATES = {"logistic": 0.4, "square": 0.2}
 """eta of AdaGrad steps."""
 
+NAMES = ("forget", "bayes", "low_rank", "level")
+"""The experts that there are beside the first four, in the order of the stack."""
+EFFORTS = {"fast": (), "balanced": NAMES, "best": NAMES}
+"""Which of them an effort has; `bayes` with log-loss only."""
+RANKS = {"fast": 16, "balanced": 8, "best": 16}
+"""Of the low-rank expert."""
+
 _TRAITS = Traits(conservative=False, relates=False, reads_unknown=True)
 """Not conservative: every expert learns from its own loss, also where the prediction has none."""
+
+
+def _read_experts(value: Any) -> tuple[str, ...] | None:
+    """Names in the order of the stack, none twice."""
+    if value is None:
+        return None
+    given = [value] if isinstance(value, str) else list(value)
+    if unknown := [name for name in given if name not in NAMES]:
+        raise ValueError(f"there is no expert {unknown[0]!r}")
+    return tuple(name for name in NAMES if name in given)
 
 
 @dataclass(frozen=True)
@@ -99,7 +117,7 @@ class _Default:
 
     @property
     def plan(self) -> Plan:
-        return plan(self.auto, self.second_order)
+        return plan(self.hyper)
 
     @property
     def hyper(self) -> Hyper:
@@ -112,7 +130,7 @@ class _Default:
         return Kernels(predict, learn, predict_one, learn_one)
 
     def init(self, tasks: Sequence[Any] = ()) -> State:
-        return blank(self.second_order)
+        return blank(self.hyper)
 
     # --- what was learned ---
 
@@ -171,6 +189,30 @@ class Auto(_Default):
     name: ClassVar[str] = "auto"
     traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "stack", "own", "pooled"))
     auto: ClassVar[bool] = True
+
+    effort: str = parameter(
+        "balanced",
+        "how many experts: fast has four, balanced some that cost little more, best all of them",
+        Choice(tuple(EFFORTS)),
+    )
+    experts: tuple[str, ...] | None = parameter(
+        None,
+        "for research: exactly these experts beside the four of fast, whatever the effort",
+        Parsed(f"a list of some of {', '.join(NAMES)}, or None", _read_experts),
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.experts is not None and "bayes" in self.experts and self.loss == "square":
+            raise ValueError("auto: the expert bayes classifies; leave it out of experts, or take loss='logistic'")
+
+    @property
+    def hyper(self) -> Hyper:
+        """The parameters as compiled code takes them."""
+        names = EFFORTS[self.effort] if self.experts is None else self.experts
+        chosen = {name: name in names and (name != "bayes" or self.loss == "logistic") for name in NAMES}
+        rank = RANKS[self.effort] if chosen["low_rank"] else 0
+        return super().hyper._replace(wide=any(chosen.values()), rank=rank, **chosen)
 
     def mixed(self, state: State, slot: int) -> dict[str, float]:
         """The weights of a task's mixture."""

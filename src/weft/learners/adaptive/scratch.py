@@ -50,6 +50,12 @@ class Scratch(NamedTuple):
     w: Floats  # their weights in the mixture
     losses: Floats  # of the components and of the mixture: likelihoods, or half squares
     progress: Ints
+    sparse: Ints  # of `bayes`: how many entries are sparse, then their positions
+    evidence: Floats  # its v
+    task_factors: Floats  # of `low_rank`: P of the task, h of the row
+    row_factors: Floats
+    factor_starts: Ints  # where the factors of the features begin, in the state's array or in the copies
+    factor_copies: ShortFloats  # of a row's factors, where it has features that were never learned
 
 
 class Context(NamedTuple):
@@ -76,7 +82,9 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         if end > batch.indptr[row] and batch.indices[end - 1] >= len(state.features):
             copies = room
     ints, floats, seats = np.empty((4, room), np.int64), np.empty((3, room)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((7, EXPERTS))
+    small = np.zeros((7, state.stack.shape[1]))
+    own_width, pooled_width, numbers = state.own.shape[1], state.pooled.shape[1], state.factors.shape[1]
+    further = np.empty((2, room if state.stack.shape[1] > EXPERTS else 1), np.int64)
     return Scratch(
         features=ints[0],
         z=floats[0],
@@ -89,8 +97,8 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         own_tail=np.zeros((WIDTH, PART_WIDTH)),
         pooled_tail=np.zeros((WIDTH, POOLED_WIDTH)),
         shared_copies=np.empty((copies, PART_WIDTH)),
-        own_copies=np.empty((copies, PART_WIDTH), np.float32),
-        pooled_copies=np.empty((copies, POOLED_WIDTH)),
+        own_copies=np.empty((copies, own_width), np.float32),
+        pooled_copies=np.empty((copies, pooled_width)),
         x=seats[0],
         px=seats[1],
         e=small[0],
@@ -101,4 +109,10 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         w=small[5],
         losses=small[6],
         progress=np.array([0, batch.rounds[0], batch.rounds[0]]),
+        sparse=further[0],
+        evidence=np.zeros(1),
+        task_factors=np.zeros(numbers // 2),
+        row_factors=np.zeros(numbers // 2),
+        factor_starts=further[1],
+        factor_copies=np.empty((room if numbers else 0, numbers), np.float32),
     )
