@@ -113,7 +113,7 @@ def _prefetch_factors(factors: ShortFloats, upcoming: NextRow) -> None:
 
 @helper_no_alloc
 def open_factors(context: Bundle[Context], k: int, count: int) -> None:
-    """Store the start numbers of a task and of features that are learned for the first time; before they are counted."""
+    """Store the start numbers of a task and of features that come for the first time; before they are counted."""
     hyper, state, _, scratch = opened(context)
     if state.tasks[k, Task.EVENTS] == 0.0:
         for c in range(hyper.rank):

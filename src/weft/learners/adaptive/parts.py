@@ -66,7 +66,7 @@ def starts_at(starts: Ints, n: int) -> Starts:
 
 @inlined_only
 def pooled_starts(starts: Ints, n: int, width: int) -> Starts:
-    """Of the pooled expert of four features, whose rows have `width` columns, from a list of where their parts begin."""
+    """Of the pooled expert of four features, in rows of `width` columns, from a list of where their parts begin."""
     a, b, c, d = starts_at(starts, n)
     columns, parts = np.uint64(width), np.uint64(PART_WIDTH)
     return a // parts * columns, b // parts * columns, c // parts * columns, d // parts * columns
