@@ -73,10 +73,11 @@ def _find_sparse(context: Bundle[Context], least: float, count: int) -> None:
 
 
 @helper_no_alloc
-def update_bayes(context: Bundle[Context], k: int, error: float, positive: bool) -> None:
-    """Move slope and offset by the expert's error, and count the event."""
+def update_bayes(context: Bundle[Context], k: int, error: float, positive: bool, weight: float) -> None:
+    """Move slope and offset by the expert's error times the event's weight, and count the event by its weight."""
     _, state, _, scratch = opened(context)
-    numbers, heavy = state.calibration, state.totals[Total.WEIGHT]
+    numbers, heavy = state.calibration, weight * state.totals[Total.WEIGHT]
+    error *= weight
     for column in (SLOPE, OFFSET):
         h = error * scratch.evidence[0] if column == SLOPE else error
         numbers[1, column] += h * h

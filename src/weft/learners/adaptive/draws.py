@@ -11,7 +11,7 @@ import numpy as np
 from weft.compiled.arrays import Array
 from weft.compiled.jit import inlined_only
 
-STEPS, BITS = 1024, 10
+STEPS = 1024
 QUANTILES = np.array([NormalDist().inv_cdf((step + 0.5) / STEPS) for step in range(STEPS)])
 _MASK = (1 << 32) - 1
 
@@ -25,8 +25,14 @@ def _mixed(x: int) -> int:
 
 
 @inlined_only
+def hashed(kind: int, number: int) -> int:
+    """32 random bits that depend on a kind, an integer below 2^16, and a number."""
+    return _mixed(_mixed((number & _MASK) ^ kind) ^ (number >> 32))
+
+
+@inlined_only
 def draw(kind: int, number: int, deviation: float, count: int, out: Array, row: int) -> None:
     """Put the first `count` numbers of row `number` of a kind, an integer below 2^16, into a row of an array."""
-    start = _mixed(_mixed((number & _MASK) ^ kind) ^ (number >> 32))
+    start = hashed(kind, number)
     for n in range(count):
         out[row, n] = deviation * QUANTILES[_mixed((start + n * 0x3C6EF35F) & _MASK) & (STEPS - 1)]

@@ -3,24 +3,24 @@ r"""The steps of an event, and the loops over events: what `adaptive` and `auto`
 `score_event` does steps 1 to 4, `learn_event` steps 5 to 9. `learn` scores all events of a round before it learns any.
 """
 
-import numpy as np
-
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learners.adaptive.do_no_harm import update_mixture
 from weft.learners.adaptive.further_experts import score_further, update_further
+from weft.learners.adaptive.grid import keep_values
 from weft.learners.adaptive.label_scaling import UMAX, LabelScale, count_label, label_scale
 from weft.learners.adaptive.low_rank import open_factors
 from weft.learners.adaptive.row_scaling import scale_row
-from weft.learners.adaptive.row_statistics import count_row, update_sums
+from weft.learners.adaptive.row_statistics import count_row, is_learned, update_sums
 from weft.learners.adaptive.scoring import find_parts, score_experts
 from weft.learners.adaptive.scratch import Context, Progress, scratch_for
+from weft.learners.adaptive.second import has_room_for_matrices, make_matrix
 from weft.learners.adaptive.second_order import assign_seats, score_second_order
 from weft.learners.adaptive.stacking import answer, mix_predictions, record_losses, stack_scores, update_stack
 from weft.learners.adaptive.state import Component, Expert, Hyper, State, Task, Total
 from weft.learners.adaptive.updating import increase_weight, update_experts
-from weft.storage.batch import Batch, learn_single, predict_single
+from weft.storage.batch import Batch, importance, learn_single, predict_single
 from weft.storage.pairs import HASHED, open_row
 from weft.storage.regions import has_room, room_for
 
@@ -69,12 +69,16 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
         update_mixture(context, k, u, p)
     # 8. Update the stack and the experts, unless labels do not vary yet.
     if scale.varies:
-        update_stack(context, s - u if hyper.square else scratch.g[Component.STACK] - u)
+        weight = importance(batch, i)
+        update_stack(context, weight * (s - u if hyper.square else scratch.g[Component.STACK] - u))
         update_experts(context, i, count, u)
         if hyper.wide:
-            update_further(context, k, count, u)
-    if hyper.second_order:
+            update_further(context, i, count, u)
+    if hyper.second_order or hyper.second or hyper.grid:
+        keep_values(context, i)
         assign_seats(context, i)
+    if hyper.second:
+        make_matrix(context, k)
     # 9. Count the label, and let the past count less.
     if hyper.square:
         count_label(labels, totals[Total.EVENTS], tasks, k, y, u, scale.centre)
@@ -85,10 +89,12 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
 @helper_no_alloc
 def _learn_rounds(context: Bundle[Context], start: int, scores: Floats, trace: Floats) -> int:
     """Learn round after round; returns the first one that there is no room for."""
-    _, state, batch, scratch = opened(context)
+    hyper, state, batch, scratch = opened(context)
     rounds, hashed, progress = batch.rounds, state.pairs.layout[HASHED], scratch.progress
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
+        if hyper.second and not has_room_for_matrices(state, hi - lo):
+            return t
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             joining, progress[Progress.LEARNING] = 0, 0
             for i in range(lo, hi):
@@ -105,7 +111,7 @@ def _learn_rounds(context: Bundle[Context], start: int, scores: Floats, trace: F
                 if hashed and not room_for(state.pairs, batch.task[i], _missing(scratch.slots, count)):
                     return t
                 scores[i] = answer(context, batch.task[i], p)
-            if not np.isnan(batch.label[i]):
+            if is_learned(batch, i):
                 learn_event(context, i, count, s, p, trace)
             progress[Progress.LEARNED] = i + 1
     return len(rounds) - 1

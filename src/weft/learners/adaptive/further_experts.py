@@ -8,13 +8,16 @@ from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc
 from weft.learners.adaptive.bayes import score_bayes, update_bayes
 from weft.learners.adaptive.forget import score_forget, update_forget
+from weft.learners.adaptive.grid import score_grid, update_grid
 from weft.learners.adaptive.level import score_level, update_level
 from weft.learners.adaptive.low_rank import score_low_rank, update_low_rank
 from weft.learners.adaptive.parts import HEAVY
 from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context
+from weft.learners.adaptive.second import score_second, update_second
 from weft.learners.adaptive.stacking import expert_error
 from weft.learners.adaptive.state import Expert, Part, Pooled
+from weft.storage.batch import importance
 from weft.storage.pairs import rows_in_use
 
 
@@ -33,20 +36,29 @@ def score_further(context: Bundle[Context], i: int, count: int) -> None:
         e[Expert.LOW_RANK] = score_low_rank(context, pooled, i, count)
     if hyper.level:
         score_level(context, k)
+    if hyper.second:
+        score_second(context, k, count)
+    if hyper.grid:
+        e[Expert.GRID] = score_grid(context, i)
 
 
 @helper_no_alloc
-def update_further(context: Bundle[Context], k: int, count: int, u: float) -> None:
-    """Every one learns from its error in predicting u."""
-    hyper, _, _, scratch = opened(context)
+def update_further(context: Bundle[Context], i: int, count: int, u: float) -> None:
+    """Every one learns from its error in predicting u, multiplied by the event's weight."""
+    hyper, _, batch, scratch = opened(context)
+    k, weight = batch.task[i], importance(batch, i)
     if hyper.forget:
-        update_forget(context, k, count, expert_error(hyper, scratch, Expert.FORGET, u))
+        update_forget(context, k, count, weight * expert_error(hyper, scratch, Expert.FORGET, u))
     if hyper.bayes:
-        update_bayes(context, k, expert_error(hyper, scratch, Expert.BAYES, u), u > 0.5)
+        update_bayes(context, k, expert_error(hyper, scratch, Expert.BAYES, u), u > 0.5, weight)
     if hyper.low_rank:
-        update_low_rank(context, k, count, expert_error(hyper, scratch, Expert.LOW_RANK, u))
+        update_low_rank(context, k, count, weight * expert_error(hyper, scratch, Expert.LOW_RANK, u))
     if hyper.level:
-        update_level(context, k, u)
+        update_level(context, k, u, weight)
+    if hyper.second:
+        update_second(context, k, u, weight)
+    if hyper.grid:
+        update_grid(context, weight * expert_error(hyper, scratch, Expert.GRID, u))
 
 
 @helper_no_alloc

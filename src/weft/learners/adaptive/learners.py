@@ -58,14 +58,14 @@ from weft.storage.state import Plan
 RATES = {"logistic": 0.4, "square": 0.2}
 """eta of AdaGrad steps."""
 
-NAMES = ("forget", "bayes", "low_rank", "level")
+NAMES = ("forget", "bayes", "low_rank", "level", "second", "grid")
 """The experts that there are beside the first four, in the order of the stack."""
-EFFORTS = {"fast": (), "balanced": NAMES, "best": NAMES}
+EFFORTS = {"fast": (), "balanced": NAMES[:4], "best": NAMES}
 """Which of them an effort has; `bayes` with log-loss only."""
 RANKS = {"fast": 16, "balanced": 8, "best": 16}
 """Of the low-rank expert."""
 
-_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True)
+_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True, takes_weights=True)
 """Not conservative: every expert learns from its own loss, also where the prediction has none."""
 
 
@@ -205,6 +205,10 @@ class Auto(_Default):
         check(self)
         if self.experts is not None and "bayes" in self.experts and self.loss == "square":
             raise ValueError("auto: the expert bayes classifies; leave it out of experts, or take loss='logistic'")
+        if self.second_order and self.hyper.second:
+            raise ValueError(
+                "auto: the expert second has the matrix of second_order=True already; leave that out"
+            )
 
     @property
     def hyper(self) -> Hyper:

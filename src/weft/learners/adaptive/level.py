@@ -29,8 +29,9 @@ def score_level(context: Bundle[Context], k: int) -> None:
 
 
 @helper_no_alloc
-def update_level(context: Bundle[Context], k: int, u: float) -> None:
-    """Learn u; the task's events include this one already."""
+def update_level(context: Bundle[Context], k: int, u: float, weight: float) -> None:
+    """Learn u; the task's events include this one already. A weight multiplies the rate, up to 1."""
     _, state, _, _ = opened(context)
     for r in range(LEVELS):
-        state.levels[k, r] += max(RATES[r], 1.0 / state.tasks[k, Task.EVENTS]) * (u - state.levels[k, r])
+        rate = max(RATES[r], 1.0 / state.tasks[k, Task.EVENTS])
+        state.levels[k, r] += min(weight * rate, 1.0) * (u - state.levels[k, r])

@@ -48,7 +48,7 @@ def score_low_rank(context: Bundle[Context], pooled: Floats, i: int, count: int)
         _add_rows(factors, scratch.factor_starts, c, z, count, h)
     score = dot(pooled, SHARED, scratch.shared_starts, z, count) + state.bias[0, BIAS] + state.own_bias[k, BIAS]
     for c in range(rank):
-        score += p[c] * h[c]
+        score += p[0, c] * h[c]
     return float(score)
 
 
@@ -70,10 +70,10 @@ def _read_task(context: Bundle[Context], k: int) -> None:
     hyper, state, _, scratch = opened(context)
     p = scratch.task_factors
     if state.tasks[k, Task.EVENTS] == 0.0:
-        draw(TASK, int(state.totals[Total.EVENTS]), DEVIATION, hyper.rank, p.reshape(1, -1), 0)
+        draw(TASK, int(state.totals[Total.EVENTS]), DEVIATION, hyper.rank, p, 0)
         return
     for c in range(hyper.rank):
-        p[c] = state.task_factors[k, c]
+        p[0, c] = state.task_factors[k, c]
 
 
 @inlined_only
@@ -117,7 +117,7 @@ def open_factors(context: Bundle[Context], k: int, count: int) -> None:
     hyper, state, _, scratch = opened(context)
     if state.tasks[k, Task.EVENTS] == 0.0:
         for c in range(hyper.rank):
-            state.task_factors[k, c] = scratch.task_factors[c]
+            state.task_factors[k, c] = scratch.task_factors[0, c]
     width = state.factors.shape[1]
     for n in range(count):
         f = scratch.features[n]

@@ -8,14 +8,18 @@ from weft.compiled.arrays import Array
 from weft.learners.adaptive.state import (
     ALL_EXPERTS,
     BIAS_NUMBERS,
+    CELLS,
     EXPERTS,
     FIRST_SLOPE,
     FIRST_UNCERTAINTY,
+    GRID_COLUMNS,
+    GRID_PAIRS,
     HALF,
     LEVELS,
     PAIR_NUMBERS,
     PART_WIDTH,
     POOLED_WIDTH,
+    RESERVOIR,
     SEATS,
     TASK_WIDTH,
     WIDE_PART,
@@ -32,7 +36,7 @@ from weft.learners.adaptive.state import (
 )
 from weft.storage.batch import Batch
 from weft.storage.pairs import dense
-from weft.storage.state import Plan
+from weft.storage.state import COUNTED, MOST_COUNTED, UPDATED_TASK, Plan
 
 
 def extra_pairs(state: State, batch: Batch, done: int) -> tuple[int, int]:
@@ -55,6 +59,8 @@ def plan(hyper: Hyper) -> Plan:
     """
     width = PART_WIDTH if hyper.auto else Part.OTHER.value
     seats, in_memory = SEATS if hyper.second_order else 0, WIDE_PART if hyper.wide else PART_WIDTH
+    has_seats = _has_seats(hyper)
+    most_seats = SEATS if has_seats else 0
     return Plan(
         axes={
             "own": ("pair", PAIR_NUMBERS if hyper.wide else width),
@@ -72,12 +78,18 @@ def plan(hyper: Hyper) -> Plan:
             "stack": (len(Stack), ALL_EXPERTS if hyper.wide else EXPERTS),
             "matrix": (seats, seats),
             "seated": (seats,),
-            "seat": ("feature" if hyper.second_order else 0,),
+            "seat": ("feature" if has_seats else 0,),
             "n_seats": (1,),
             **(_further_axes(hyper) if hyper.wide else {}),
         },
         names={"dense": "feature"},
-        counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
+        counts={
+            "place": ("feature",),
+            "n_dense": ("feature",),
+            "seat": (max(most_seats - 1, 0),),
+            "n_seats": (most_seats,),
+            **({"matrix_of": ("updated_task",), "reservoir_counts": (MOST_COUNTED,)} if hyper.wide else {}),
+        },
         counters={
             "features": (Feature.COUNT,),
             "totals": (Total.EVENTS, Total.NONZEROS, Total.KNOWN),
@@ -98,7 +110,19 @@ def _further_axes(hyper: Hyper) -> dict[str, tuple[str | int, ...]]:
         "factors": ("feature" if hyper.low_rank else 0, numbers),
         "task_factors": ("task" if hyper.low_rank else 0, numbers),
         "levels": ("task", LEVELS),
+        "used": (len(COUNTED),),
+        "matrices": ("updated_task", *((SEATS, SEATS) if hyper.second else (0, 0))),
+        "matrix_weights": ("updated_task", SEATS if hyper.second else 0),
+        "matrix_of": ("task",),
+        "reservoir": (GRID_COLUMNS if hyper.grid else 0, RESERVOIR),
+        "reservoir_counts": (GRID_COLUMNS if hyper.grid else 0,),
+        "grid": (GRID_PAIRS * CELLS if hyper.grid else 0, 2),
     }
+
+
+def _has_seats(hyper: Hyper) -> bool:
+    """Whether any expert gives seats to dense features."""
+    return hyper.second_order or hyper.second or hyper.grid
 
 
 def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
@@ -114,8 +138,12 @@ def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
     if np.any(seen[dense[:n]] < HALF * totals[Total.EVENTS]):
         raise ValueError("the state's dense features occurred in less than half of the rows")
     seats, taken = int(arrays["n_seats"][0]), np.sort(arrays["seat"][arrays["seat"] > 0])
-    if (seats < 1) != (len(arrays["matrix"]) == 0) or not np.array_equal(taken, np.arange(1, seats)):
+    if (len(arrays["matrix"]) > 0 and seats < 1) or not np.array_equal(taken, np.arange(1, seats)):
         raise ValueError("the state's seats are not handed out one by one")
+    if "matrix_of" in arrays:
+        made, found = int(arrays["used"][UPDATED_TASK]), np.sort(arrays["matrix_of"][arrays["matrix_of"] > 0])
+        if made < 1 or np.any(arrays["used"][:UPDATED_TASK]) or not np.array_equal(found, np.arange(1, made)):
+            raise ValueError("the state's matrices do not belong to one task each")
 
 
 def blank(hyper: Hyper) -> State:
@@ -147,9 +175,16 @@ def blank(hyper: Hyper) -> State:
         matrix=matrix,
         seated=np.zeros(seats),
         seat=ints.copy(),
-        n_seats=np.array([int(hyper.second_order)]),
+        n_seats=np.array([int(_has_seats(hyper))]),
         calibration=np.array([[FIRST_SLOPE, 0.0], [1.0, 1.0]]),
         factors=factors.astype(np.float32),
         task_factors=factors,
         levels=np.zeros((0, LEVELS)),
+        used=np.array([0, 0, 1]),
+        matrices=FIRST_UNCERTAINTY * np.eye(SEATS if hyper.second else 0)[None],
+        matrix_weights=np.zeros((1, SEATS if hyper.second else 0)),
+        matrix_of=ints.copy(),
+        reservoir=np.zeros((GRID_COLUMNS if hyper.grid else 0, RESERVOIR)),
+        reservoir_counts=np.zeros(GRID_COLUMNS if hyper.grid else 0, np.int64),
+        grid=np.zeros((GRID_PAIRS * CELLS if hyper.grid else 0, 2)),
     )

@@ -29,7 +29,7 @@ from weft.compiled.lanes import (
 from weft.learners.adaptive.parts import COUNT, shifted, starts_of_rows
 from weft.learners.adaptive.scratch import Context, Progress
 from weft.learners.adaptive.state import HALF, PART_WIDTH, Feature, State, Total
-from weft.storage.batch import Batch
+from weft.storage.batch import Batch, importance
 
 MOST = 0.9
 """The share of rows in which a dense feature of sparse data occurs."""
@@ -53,6 +53,12 @@ def row_of(batch: Batch, i: int) -> Row:
 
 
 @inlined_only
+def is_learned(batch: Batch, i: int) -> bool:
+    """Whether example i has a label, and a weight; without either it is scored and changes nothing."""
+    return not np.isnan(batch.label[i]) and importance(batch, i) > 0.0
+
+
+@inlined_only
 def least_count(totals: Floats, nonzeros: int) -> float:
     """In how many rows a feature must occur to be dense, with the present row, of so many non-zeros, included."""
     rows = float(totals[Total.EVENTS] + 1.0)
@@ -65,9 +71,9 @@ def update_sums(context: Bundle[Context]) -> None:
     """Add the rows of examples that were learned since the last call, in the order of the examples, to the sums."""
     _, state, batch, scratch = opened(context)
     sums, progress = state.sums, scratch.progress
-    label, row, indptr, indices, values = batch.label, batch.row, batch.indptr, batch.indices, batch.values
+    row, indptr, indices, values = batch.row, batch.indptr, batch.indices, batch.values
     for i in range(progress[Progress.SUMMED], progress[Progress.LEARNED]):
-        if not np.isnan(label[i]):
+        if is_learned(batch, i):
             for e in range(np.uint64(indptr[row[i]]), np.uint64(indptr[row[i] + 1])):
                 sums[np.uint64(indices[e])] += values[e]
     progress[Progress.SUMMED] = progress[Progress.LEARNED]

@@ -12,7 +12,17 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints, ShortFloats
 from weft.compiled.jit import helper
 from weft.compiled.lanes import WIDTH
-from weft.learners.adaptive.state import EXPERTS, HALF, PART_WIDTH, POOLED_WIDTH, Hyper, State, Total
+from weft.learners.adaptive.state import (
+    EXPERTS,
+    GRID_COLUMNS,
+    HALF,
+    PART_WIDTH,
+    POOLED_WIDTH,
+    SEATS,
+    Hyper,
+    State,
+    Total,
+)
 from weft.storage.batch import Batch, longest_row
 
 
@@ -55,6 +65,13 @@ class Scratch(NamedTuple):
     task_factors: Floats  # of `low_rank`: P of the task, h of the row
     row_factors: Floats
     factor_starts: Ints  # where the factors of the features begin, in the state's array or in the copies
+    columns: Floats  # of `second`: the row at its seats, and a matrix times that
+    times_matrix: Floats
+    in_seats: Ints  # whether any feature of the row has a seat, and of `grid`: how many columns are present
+    present: Ints  # of `grid`: the columns that are present, the lower cell of each, and the share of the upper one
+    cells: Ints
+    grid_values: Floats  # the values of the columns
+    shares: Floats
     factor_copies: ShortFloats  # of a row's factors, where it has features that were never learned
 
 
@@ -84,7 +101,9 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
     ints, floats, seats = np.empty((4, room), np.int64), np.empty((3, room)), np.zeros((2, len(state.matrix)))
     small = np.zeros((7, state.stack.shape[1]))
     own_width, pooled_width, numbers = state.own.shape[1], state.pooled.shape[1], state.factors.shape[1]
+    further_seats, grid_cells = np.zeros((2, SEATS)), np.zeros((2, GRID_COLUMNS), np.int64)
     further = np.empty((2, room if state.stack.shape[1] > EXPERTS else 1), np.int64)
+    factor_copies = np.empty((room if numbers else 0, numbers), np.float32)
     return Scratch(
         features=ints[0],
         z=floats[0],
@@ -111,8 +130,15 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         progress=np.array([0, batch.rounds[0], batch.rounds[0]]),
         sparse=further[0],
         evidence=np.zeros(1),
-        task_factors=np.zeros(numbers // 2),
+        task_factors=np.zeros((1, numbers // 2)),
         row_factors=np.zeros(numbers // 2),
         factor_starts=further[1],
-        factor_copies=np.empty((room if numbers else 0, numbers), np.float32),
+        columns=further_seats[0],
+        times_matrix=further_seats[1],
+        in_seats=np.zeros(2, np.int64),
+        present=grid_cells[0],
+        cells=grid_cells[1],
+        grid_values=np.zeros(GRID_COLUMNS),
+        shares=np.zeros(GRID_COLUMNS),
+        factor_copies=factor_copies,
     )

@@ -143,6 +143,8 @@ SEATS = 33
 """Features of the second-order expert, and its bias: see `second_order`."""
 FIRST_UNCERTAINTY = 10.0
 """P of a new seat: how large a weight may be expected to be."""
+GRID_COLUMNS, GRID_PAIRS, CELLS, RESERVOIR = 16, 120, 25, 256
+"""Of `grid`: columns, pairs of them, cells of a pair, and how many values of a column are kept."""
 FIRST_SLOPE = 0.3
 """Of `bayes`: the share of its log-odds that is believed at first."""
 
@@ -191,3 +193,10 @@ class State(NamedTuple):
     factors: ShortFloats  # of `low_rank`: the numbers of a feature, and their sums of squared gradients
     task_factors: Floats  # the same of a task
     levels: Floats  # of `level`: the recent labels of a task, at three rates
+    used: Ints  # how many of the following matrices there are, as its last number
+    matrices: Floats  # P of `second`: the first is that of all tasks, the others those of single tasks
+    matrix_weights: Floats  # their weights
+    matrix_of: Ints  # the matrix of a task, or 0
+    reservoir: Floats  # of `grid`: values of a column
+    reservoir_counts: Ints  # how many values there were to choose from
+    grid: Floats  # weights of the cells, and their sums of squared gradients

@@ -42,6 +42,7 @@ from weft.learners.adaptive.scratch import Context
 from weft.learners.adaptive.second_order import update_second_order
 from weft.learners.adaptive.stacking import expert_error, sigma
 from weft.learners.adaptive.state import PART_WIDTH, POOLED_WIDTH, Expert, Pooled, Stack, Total
+from weft.storage.batch import importance
 from weft.storage.pairs import HASHED, TASK_STRIDE, rows_in_use
 
 
@@ -49,9 +50,10 @@ from weft.storage.pairs import HASHED, TASK_STRIDE, rows_in_use
 def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> None:
     """Every expert learns from its error in predicting u."""
     hyper, state, batch, scratch = opened(context)
+    weight = importance(batch, i)
     own_tail, shared_tail, whole, k = scratch.own_tail, scratch.shared_tail, count // WIDTH * WIDTH, batch.task[i]
     for m in range(4 if hyper.auto else 2):
-        scratch.errors[m] = expert_error(hyper, scratch, m, u)
+        scratch.errors[m] = weight * expert_error(hyper, scratch, m, u)
     if state.pairs.layout[HASHED]:
         prefetch_pairs(state.pairs, state.own, next_row(state, batch, i))
     _update_own_parts(context, i, count)
@@ -66,7 +68,7 @@ def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> No
         state.bias[0, c] = shared_tail[count - whole, c]
     if hyper.second_order:
         p = scratch.c[Expert.SECOND_ORDER] if hyper.square else sigma(scratch.e[Expert.SECOND_ORDER])
-        update_second_order(context, u - p, 1.0 if hyper.square else p * (1.0 - p))
+        update_second_order(context, weight * (u - p), weight * (1.0 if hyper.square else p * (1.0 - p)))
 
 
 @inlined_only
