@@ -65,6 +65,6 @@ def step_all(rows: Array, column: int, starts: Ints, z: Floats, count: int, step
 def step_one(rows: Array, row: int, column: int, h: float, step: Step) -> None:
     """The same for one weight, with its gradient."""
     if h != 0.0:
-        squares = step.keep * rows[row, column + 1] + h * h
+        squares = step.keep * np.float64(rows[row, column + 1]) + h * h
         rows[row, column] -= step.eta * h / math.sqrt(squares + step.eps)
         rows[row, column + 1] = squares

@@ -61,7 +61,7 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
     if state.pairs.layout[HASHED]:
         _open_pairs(context, k, count)
     if hyper.low_rank:
-        open_factors(context, k, count)
+        open_factors(context, i, count)
     count_row(context, i)
     tasks[k, Task.EVENTS] += 1.0
     # 7. Update the do-no-harm layer.
@@ -74,11 +74,12 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
         update_experts(context, i, count, u)
         if hyper.wide:
             update_further(context, i, count, u)
-    if hyper.second_order or hyper.second or hyper.grid:
-        keep_values(context, i)
-        assign_seats(context, i)
+    if hyper.grid:
+        keep_values(context)
     if hyper.second:
         make_matrix(context, k)
+    if hyper.second_order or hyper.second or hyper.grid:
+        assign_seats(context, i)
     # 9. Count the label, and let the past count less.
     if hyper.square:
         count_label(labels, totals[Total.EVENTS], tasks, k, y, u, scale.centre)

@@ -14,7 +14,7 @@ from weft.learners.adaptive.low_rank import score_low_rank, update_low_rank
 from weft.learners.adaptive.parts import HEAVY
 from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context
-from weft.learners.adaptive.second import score_second, update_second
+from weft.learners.adaptive.second import find_seats, score_second, update_second
 from weft.learners.adaptive.stacking import expert_error
 from weft.learners.adaptive.state import Expert, Part, Pooled
 from weft.storage.batch import importance
@@ -36,8 +36,10 @@ def score_further(context: Bundle[Context], i: int, count: int) -> None:
         e[Expert.LOW_RANK] = score_low_rank(context, pooled, i, count)
     if hyper.level:
         score_level(context, k)
+    if hyper.second or hyper.grid:
+        find_seats(context, count)
     if hyper.second:
-        score_second(context, k, count)
+        score_second(context, k)
     if hyper.grid:
         e[Expert.GRID] = score_grid(context, i)
 

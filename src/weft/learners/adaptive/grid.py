@@ -8,7 +8,7 @@ hit by the shares a and b move by AdaGrad,
     s = sum over pairs and points of w a b / sqrt(pairs)
 
 with eta of the gradient expert. The columns are the first GRID_COLUMNS in seats (`second_order.assign_seats`). A row in
-which none of them occurs is left alone.
+which no feature has a seat is left alone.
 """
 
 import math
@@ -56,11 +56,9 @@ def update_grid(context: Bundle[Context], error: float) -> None:
 
 
 @helper_no_alloc
-def keep_values(context: Bundle[Context], i: int) -> None:
+def keep_values(context: Bundle[Context]) -> None:
     """Let the values of a row that was learned join those from which ranks are told."""
-    hyper, state, _, scratch = opened(context)
-    if not hyper.grid:
-        return
+    _, state, _, scratch = opened(context)
     for n in range(scratch.in_seats[1]):
         column = scratch.present[n]
         state.reservoir_counts[column] += 1
@@ -74,15 +72,14 @@ def keep_values(context: Bundle[Context], i: int) -> None:
 def _find_points(context: Bundle[Context], i: int) -> None:
     """The columns of the row, the point below the rank of each, and how much the point above counts."""
     _, state, batch, scratch = opened(context)
-    row, columns, occurs = row_of(batch, i), min(state.n_seats[0] - 1, GRID_COLUMNS), False
+    row, columns = row_of(batch, i), min(state.n_seats[0] - 1, GRID_COLUMNS) if scratch.in_seats[0] else 0
     for column in range(columns):
         scratch.grid_values[column] = 0.0
     for e in range(row.begin, row.end):
         f = row.indices[e]
         if f < len(state.seat) and 0 < state.seat[f] <= columns:
             scratch.grid_values[state.seat[f] - 1] = row.values[e]
-            occurs = True
-    scratch.in_seats[1] = columns if occurs else 0
+    scratch.in_seats[1] = columns
     for n in range(scratch.in_seats[1]):
         place = _rank(context, n) * (POINTS - 1)
         below = min(int(place), POINTS - 2)

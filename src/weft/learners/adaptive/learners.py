@@ -206,9 +206,7 @@ class Auto(_Default):
         if self.experts is not None and "bayes" in self.experts and self.loss == "square":
             raise ValueError("auto: the expert bayes classifies; leave it out of experts, or take loss='logistic'")
         if self.second_order and self.hyper.second:
-            raise ValueError(
-                "auto: the expert second has the matrix of second_order=True already; leave that out"
-            )
+            raise ValueError("auto: the expert second has the matrix of second_order=True already; leave that out")
 
     @property
     def hyper(self) -> Hyper:

@@ -21,6 +21,7 @@ from weft.learners.adaptive.coordinates import Step, dot, step_all, step_one
 from weft.learners.adaptive.draws import draw
 from weft.learners.adaptive.experts import EPS
 from weft.learners.adaptive.prefetch import NextRow, next_row
+from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context
 from weft.learners.adaptive.state import Feature, Part, Pooled, State, Task, Total
 
@@ -112,19 +113,19 @@ def _prefetch_factors(factors: ShortFloats, upcoming: NextRow) -> None:
 
 
 @helper_no_alloc
-def open_factors(context: Bundle[Context], k: int, count: int) -> None:
+def open_factors(context: Bundle[Context], i: int, count: int) -> None:
     """Store the start numbers of a task and of features that come for the first time; before they are counted."""
-    hyper, state, _, scratch = opened(context)
+    hyper, state, batch, scratch = opened(context)
+    row, k, width = row_of(batch, i), batch.task[i], state.factors.shape[1]
     if state.tasks[k, Task.EVENTS] == 0.0:
         for c in range(hyper.rank):
             state.task_factors[k, c] = scratch.task_factors[0, c]
-    width = state.factors.shape[1]
-    for n in range(count):
-        f = scratch.features[n]
-        scratch.factor_starts[n] = f * width
+    for e in range(row.begin, row.end):  # a column that does not vary yet is not in the scaled row
+        f = row.indices[e]
         if state.features[f, Feature.COUNT] == 0.0:
-            for c in range(hyper.rank):
-                state.factors[f, c] = scratch.factor_copies[n, c]
+            draw(FEATURE, f, DEVIATION, hyper.rank, state.factors, f)
+    for n in range(count):
+        scratch.factor_starts[n] = scratch.features[n] * width
 
 
 @helper_no_alloc

@@ -7,7 +7,7 @@ and for log-loss a Kalman filter of log-odds, whose labels have the variance r =
     log-loss       w += P x (u - p) / (1 + r x.P x)          P -= P x (P x)^T r / (1 + r x.P x)
 
 x has the first SEATS - 1 features that became dense, and a bias (`second_order.assign_seats`). A task has a matrix of
-its own from its event 2 d on, with d columns in seats. A row in which no feature has a seat is left alone. The weight
+its own from its event 2 d on, d being the length of x. A row in which no feature has a seat is left alone. The weight
 of an event divides NOISE, and multiplies r and the step.
 """
 
@@ -22,20 +22,26 @@ NOISE, LEAST = 0.3, 1e-4
 
 
 @inlined_only
-def score_second(context: Bundle[Context], k: int, count: int) -> None:
-    """Put the scaled row at its seats, and score it by both matrices."""
+def find_seats(context: Bundle[Context], count: int) -> None:
+    """Put the scaled row at its seats, x; for `grid` as well."""
     _, state, _, scratch = opened(context)
-    x, seats, features, any_seat = scratch.columns, state.n_seats[0], scratch.features, 0
-    for s in range(SEATS):
+    x, features, occurs = scratch.columns, scratch.features, 0
+    for s in range(state.n_seats[0]):
         x[s] = 0.0
     for n in range(count):
         f = features[n]
         if f < len(state.seat) and state.seat[f] > 0:
             x[state.seat[f]] = scratch.z[n]
-            any_seat = 1
-    x[0], scratch.in_seats[0] = 1.0, any_seat
-    own, pooled = 0.0, 0.0
-    if any_seat:
+            occurs = 1
+    x[0], scratch.in_seats[0] = 1.0, occurs
+
+
+@inlined_only
+def score_second(context: Bundle[Context], k: int) -> None:
+    """Score the row at its seats by both matrices."""
+    _, state, _, scratch = opened(context)
+    x, seats, own, pooled = scratch.columns, state.n_seats[0], 0.0, 0.0
+    if scratch.in_seats[0]:
         for s in range(seats):
             pooled += state.matrix_weights[0, s] * x[s]
         m = state.matrix_of[k]
@@ -99,10 +105,10 @@ def has_room_for_matrices(state: State, tasks: int) -> bool:
 
 @helper_no_alloc
 def make_matrix(context: Bundle[Context], k: int) -> None:
-    """Give task k a matrix when it has seen enough events."""
+    """Give task k a matrix when it has seen enough events, this one included; before seats are assigned."""
     _, state, _, _ = opened(context)
-    columns = state.n_seats[0] - 1
-    if state.matrix_of[k] > 0 or columns == 0 or state.tasks[k, Task.EVENTS] < 2 * columns:
+    seats = state.n_seats[0]
+    if state.matrix_of[k] > 0 or seats == 1 or state.tasks[k, Task.EVENTS] < 2 * seats:
         return
     m = state.used[UPDATED_TASK]
     for s in range(SEATS):
