@@ -1,9 +1,8 @@
 """Labels: which of them a learner takes. Readers of files, streams and single events all ask here.
 
 A classifier has two classes: -1 and +1, 0 and 1, False and True, or any two strings. Streams keep labels as they were
-given; the model decides what they mean and remembers its classes (`Classes`). A label is checked once: by the reader
-that found it in a line of a file, by the stream that was given an array, or by the model that was given one event. Who
-has checked labels says so, see `weft.stream.Stream.of_checked`.
+given; the model decides what they mean and remembers its classes (`Classes`). Readers of files follow the same rule
+beforehand, so that a label that a model will not take is refused by its line.
 """
 
 import math
