@@ -19,6 +19,11 @@ CLOSE = 1e-11
 nearly all to 1e-13."""
 
 
+def specified(name, **parameters):
+    """A model with the experts of the oracle."""
+    return weft.Model(name, **({"effort": "fast"} if name == "auto" else {}), **parameters)
+
+
 class BySquares:
     """The kernels divide x^2 by the sum of squares: where |x| is below 1e-162 of the root mean square, z is 0.
 
