@@ -1,5 +1,6 @@
 """`auto` with further experts beside the oracle with dictionaries, which gets the start numbers of the kernels."""
 
+import math
 from statistics import NormalDist
 
 import numpy as np
@@ -62,7 +63,7 @@ class Twin(Effort):
     short = True
 
     def __init__(self, loss, experts, factors):
-        self.firsts = {}
+        self.firsts, self.slots = {}, {}
         super().__init__(loss, experts, draw=self.draw, place=self.place, stored=ROUNDED, factors=factors)
         for name, kind in (("second", Second), ("grid", Grid)):
             if name in self.experts:
@@ -70,8 +71,15 @@ class Twin(Effort):
 
     def draw(self, kind, name, f):
         if kind == "Q":
-            return float(np.float32(start(FEATURE, self.ids.get(name, len(self.ids)), f)))
+            return float(np.float32(start(FEATURE, self.slots.get(name, len(self.slots)), f)))
         return start(TASK, self.firsts.get(name, self.t), f)
+
+    def number(self, row):
+        """A model knows the names of missing values as well."""
+        super().number(row)
+        for j, x in row.items():
+            if math.isnan(x) or abs(x) >= 1e-150:
+                self.slots.setdefault(j, len(self.slots))
 
     def place(self, column, n):
         at = self.columns.index(column)

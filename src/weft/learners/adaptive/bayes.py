@@ -17,9 +17,9 @@ import math
 from weft.compiled.arrays import Floats, ShortFloats
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc, inlined_only
-from weft.learners.adaptive.row_statistics import least_count, row_of
+from weft.learners.adaptive.row_statistics import least_share, row_of
 from weft.learners.adaptive.scratch import Context
-from weft.learners.adaptive.state import PART_WIDTH, Feature, Part, Pooled, Total
+from weft.learners.adaptive.state import PART_WIDTH, WIDE_PART, Feature, Part, Pooled, Total
 
 PRIOR = 2.0
 """How many events the rates of all tasks count in those of a task."""
@@ -37,7 +37,7 @@ def score_bayes(context: Bundle[Context], own: ShortFloats, pooled: Floats, i: i
     """The score; keeps v and which entries are sparse."""
     _, state, batch, scratch = opened(context)
     row, totals, k = row_of(batch, i), state.totals, batch.task[i]
-    _find_sparse(context, least_count(totals, row.end - row.begin), count)
+    _find_sparse(context, least_share(totals, row.end - row.begin), count)
     light = 1.0 / totals[Total.WEIGHT]
     positive, negative = state.own_bias[k, POSITIVE] * light, state.own_bias[k, NEGATIVE] * light
     first = PRIOR / (state.bias[0, POSITIVE] * light + 1.0)
@@ -45,7 +45,7 @@ def score_bayes(context: Bundle[Context], own: ShortFloats, pooled: Floats, i: i
     total, seen, above, below = 0.0, 0, 1.0, 1.0
     for n in range(1, scratch.sparse[0] + 1):
         at = scratch.sparse[n]
-        j, pair = scratch.shared_starts[at] // PART_WIDTH, scratch.own_starts[at] // own.shape[1]
+        j, pair = scratch.shared_starts[at] // PART_WIDTH, scratch.own_starts[at] // WIDE_PART
         here, there = pooled[j, Pooled.SEEN_POSITIVE], pooled[j, Pooled.SEEN_NEGATIVE]
         if here + there > 0.0:
             above *= own[pair, POSITIVE] * light + (here * light + 0.5) * first
@@ -60,13 +60,15 @@ def score_bayes(context: Bundle[Context], own: ShortFloats, pooled: Floats, i: i
 
 
 @inlined_only
-def _find_sparse(context: Bundle[Context], least: float, count: int) -> None:
-    """Which entries of the scaled row are not dense: those that did not occur, with this row, in `least` rows."""
+def _find_sparse(context: Bundle[Context], share: float, count: int) -> None:
+    """Which entries of the scaled row are not dense: those that did not occur, with this row, in that share of rows."""
     _, state, _, scratch = opened(context)
-    found = 0
+    found, rows = 0, state.totals[Total.EVENTS] + 1.0
     for n in range(count):
         f = scratch.features[n]
-        if (state.features[f, Feature.COUNT] if f < len(state.features) else 0.0) + 1.0 < least:
+        known = f < len(state.features)
+        times, missing = (state.features[f, Feature.COUNT], state.missing[f]) if known else (0.0, 0.0)
+        if times + 1.0 < share * (rows - missing):
             found += 1
             scratch.sparse[found] = n
     scratch.sparse[0] = found
@@ -87,6 +89,6 @@ def update_bayes(context: Bundle[Context], k: int, error: float, positive: bool,
     for n in range(1, scratch.sparse[0] + 1):
         at = scratch.sparse[n]
         state.pooled[scratch.shared_starts[at] // PART_WIDTH, shared] += heavy
-        state.own[scratch.own_starts[at] // state.own.shape[1], own] += heavy
+        state.own[scratch.own_starts[at] // WIDE_PART, own] += heavy
     state.bias[0, own] += heavy
     state.own_bias[k, own] += heavy

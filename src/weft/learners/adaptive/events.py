@@ -11,6 +11,7 @@ from weft.learners.adaptive.further_experts import score_further, update_further
 from weft.learners.adaptive.grid import keep_values
 from weft.learners.adaptive.label_scaling import UMAX, LabelScale, count_label, label_scale
 from weft.learners.adaptive.low_rank import open_factors
+from weft.learners.adaptive.missing import without_missing
 from weft.learners.adaptive.row_scaling import scale_row
 from weft.learners.adaptive.row_statistics import count_row, is_learned, update_sums
 from weft.learners.adaptive.scoring import find_parts, score_experts
@@ -142,7 +143,8 @@ def _missing(slots: Ints, count: int) -> int:
 @compiled
 def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, float]:
     """The first example as experts see it: its known features, their scaled values, and the stack's score."""
-    scratch = scratch_for(state, batch)
+    batch, gaps = without_missing(batch)
+    scratch = scratch_for(state, batch, gaps)
     count, s, _ = score_event(packed(Context(hyper, state, batch, scratch)), batch.rounds[0])
     known = scratch.features[:count] < len(state.features)
     return scratch.features[:count][known], scratch.z[:count][known], s
@@ -150,21 +152,25 @@ def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, 
 
 @compiled
 def predict(hyper: Hyper, state: State, batch: Batch, scores: Floats) -> None:
-    scratch = scratch_for(state, batch)
+    batch, gaps = without_missing(batch)
+    scratch = scratch_for(state, batch, gaps)
     context = packed(Context(hyper, state, batch, scratch))
     for i in range(len(scores)):
         _, _, p = score_event(context, i)
         scores[i] = answer(context, batch.task[i], p)
+    hold(batch)
     hold(scratch)
 
 
 @compiled
 def learn(hyper: Hyper, state: State, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    scratch = scratch_for(state, batch)
+    batch, gaps = without_missing(batch)
+    scratch = scratch_for(state, batch, gaps)
     scratch.progress[Progress.LEARNED] = scratch.progress[Progress.SUMMED] = batch.rounds[start]
     context = packed(Context(hyper, state, batch, scratch))
     done = _learn_rounds(context, start, scores, trace)
     update_sums(context)
+    hold(batch)
     hold(scratch)
     return done
 

@@ -37,7 +37,7 @@ def score_further(context: Bundle[Context], i: int, count: int) -> None:
     if hyper.level:
         score_level(context, k)
     if hyper.second or hyper.grid:
-        find_seats(context, count)
+        find_seats(context, i, count)
     if hyper.second:
         score_second(context, k)
     if hyper.grid:
@@ -54,7 +54,7 @@ def update_further(context: Bundle[Context], i: int, count: int, u: float) -> No
     if hyper.bayes:
         update_bayes(context, k, expert_error(hyper, scratch, Expert.BAYES, u), u > 0.5, weight)
     if hyper.low_rank:
-        update_low_rank(context, k, count, weight * expert_error(hyper, scratch, Expert.LOW_RANK, u))
+        update_low_rank(context, i, count, weight * expert_error(hyper, scratch, Expert.LOW_RANK, u))
     if hyper.level:
         update_level(context, k, u, weight)
     if hyper.second:

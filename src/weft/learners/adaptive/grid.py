@@ -8,7 +8,7 @@ hit by the shares a and b move by AdaGrad,
     s = sum over pairs and points of w a b / sqrt(pairs)
 
 with eta of the gradient expert. The columns are the first GRID_COLUMNS in seats (`second_order.assign_seats`). A row in
-which no feature has a seat is left alone.
+which no feature has a seat is left alone. A value that is missing counts as the column's mean, and is not kept.
 """
 
 import math
@@ -18,9 +18,10 @@ from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.learners.adaptive.coordinates import Step, step_one
 from weft.learners.adaptive.draws import hashed
 from weft.learners.adaptive.experts import EPS
+from weft.learners.adaptive.missing import gaps_of
 from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context
-from weft.learners.adaptive.state import CELLS, GRID_COLUMNS, RESERVOIR
+from weft.learners.adaptive.state import CELLS, GRID_COLUMNS, RESERVOIR, Total
 
 POINTS = 5
 DRAWN = 3
@@ -59,8 +60,9 @@ def update_grid(context: Bundle[Context], error: float) -> None:
 def keep_values(context: Bundle[Context]) -> None:
     """Let the values of a row that was learned join those from which ranks are told."""
     _, state, _, scratch = opened(context)
-    for n in range(scratch.in_seats[1]):
-        column = scratch.present[n]
+    for column in range(scratch.in_seats[1]):
+        if not scratch.is_kept[column]:
+            continue
         state.reservoir_counts[column] += 1
         count = min(state.reservoir_counts[column], MOST)
         at = count - 1 if count <= RESERVOIR else (hashed(DRAWN + column, count) * count) >> 32
@@ -74,16 +76,23 @@ def _find_points(context: Bundle[Context], i: int) -> None:
     _, state, batch, scratch = opened(context)
     row, columns = row_of(batch, i), min(state.n_seats[0] - 1, GRID_COLUMNS) if scratch.in_seats[0] else 0
     for column in range(columns):
-        scratch.grid_values[column] = 0.0
+        scratch.grid_values[column], scratch.is_kept[column] = 0.0, 1
     for e in range(row.begin, row.end):
         f = row.indices[e]
         if f < len(state.seat) and 0 < state.seat[f] <= columns:
             scratch.grid_values[state.seat[f] - 1] = row.values[e]
+    first, last = gaps_of(scratch.gaps, batch, i)
+    for n in range(first, last):
+        f = scratch.gaps.features[n]
+        if f < len(state.seat) and 0 < state.seat[f] <= columns and state.place[f] > 0:
+            column = state.seat[f] - 1
+            scratch.grid_values[column] = state.sums[f] / (state.totals[Total.EVENTS] - state.missing[f])
+            scratch.is_kept[column] = 0
     scratch.in_seats[1] = columns
-    for n in range(scratch.in_seats[1]):
-        place = _rank(context, n) * (POINTS - 1)
+    for column in range(columns):
+        place = _rank(context, column) * (POINTS - 1)
         below = min(int(place), POINTS - 2)
-        scratch.present[n], scratch.cells[n], scratch.shares[n] = n, below, place - below
+        scratch.cells[column], scratch.shares[column] = below, place - below
 
 
 @inlined_only
@@ -101,8 +110,7 @@ def _rank(context: Bundle[Context], column: int) -> float:
 def _cell(context: Bundle[Context], a: int, b: int, corner: int) -> int:
     """The row of a pair's cell, at one of the four corners around the ranks."""
     _, _, _, scratch = opened(context)
-    first, second = scratch.present[a], scratch.present[b]
-    pair = second * (second - 1) // 2 + first
+    pair = b * (b - 1) // 2 + a
     return int(pair * CELLS + (scratch.cells[a] + corner // 2) * POINTS + scratch.cells[b] + corner % 2)
 
 

@@ -65,7 +65,7 @@ EFFORTS = {"fast": (), "balanced": NAMES[:4], "best": NAMES}
 RANKS = {"fast": 16, "balanced": 8, "best": 16}
 """Of the low-rank expert."""
 
-_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True, takes_weights=True)
+_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True, takes_weights=True, reads_missing=True)
 """Not conservative: every expert learns from its own loss, also where the prediction has none."""
 
 
@@ -73,7 +73,9 @@ def _read_experts(value: Any) -> tuple[str, ...] | None:
     """Names in the order of the stack, none twice."""
     if value is None:
         return None
-    given = [value] if isinstance(value, str) else list(value)
+    given = list(value) if isinstance(value, (list, tuple)) else []
+    if not given:
+        raise ValueError("give at least one name, or effort='fast' for none")
     if unknown := [name for name in given if name not in NAMES]:
         raise ValueError(f"there is no expert {unknown[0]!r}")
     return tuple(name for name in NAMES if name in given)

@@ -31,8 +31,6 @@ DEVIATION = 0.05
 """Of the start numbers."""
 FEATURE, TASK = 1, 2
 """Kinds of draws."""
-LINE = 16
-"""Numbers of 32 bits in a cache line."""
 BIAS, SHARED = Part.FACTOR.value, Pooled.FACTOR.value
 
 
@@ -44,7 +42,6 @@ def score_low_rank(context: Bundle[Context], pooled: Floats, i: int, count: int)
     _read_task(context, k)
     copied = _find_factors(context, count)
     factors = scratch.factor_copies if copied else state.factors
-    _prefetch_factors(state.factors, next_row(state, batch, i))
     for c in range(0, rank, 2 * WIDTH):
         _add_rows(factors, scratch.factor_starts, c, z, count, h)
     score = dot(pooled, SHARED, scratch.shared_starts, z, count) + state.bias[0, BIAS] + state.own_bias[k, BIAS]
@@ -104,14 +101,6 @@ def _never_learned(state: State, f: int) -> bool:
     return f >= len(state.features) or state.features[f, Feature.COUNT] == 0.0
 
 
-@inlined_only
-def _prefetch_factors(factors: ShortFloats, upcoming: NextRow) -> None:
-    width = factors.shape[1]
-    for e in range(upcoming.begin, upcoming.end):
-        for line in range(0, width, LINE):
-            prefetch(factors, upcoming.indices[e] * width + line)
-
-
 @helper_no_alloc
 def open_factors(context: Bundle[Context], i: int, count: int) -> None:
     """Store the start numbers of a task and of features that come for the first time; before they are counted."""
@@ -129,15 +118,16 @@ def open_factors(context: Bundle[Context], i: int, count: int) -> None:
 
 
 @helper_no_alloc
-def update_low_rank(context: Bundle[Context], k: int, count: int, error: float) -> None:
+def update_low_rank(context: Bundle[Context], i: int, count: int, error: float) -> None:
     """Learn from the expert's error; gradients are multiplied by sqrt(a): see `experts`."""
-    hyper, state, _, scratch = opened(context)
-    rank, a, p = hyper.rank, state.totals[Total.WEIGHT], scratch.task_factors
+    hyper, state, batch, scratch = opened(context)
+    k, rank, a, p = batch.task[i], hyper.rank, state.totals[Total.WEIGHT], scratch.task_factors
+    upcoming = next_row(state, batch, i)
     g, eps = math.sqrt(a) * error, a * EPS_FACTORS
     step = Step(g, ETA, a * EPS, 1.0)
     for c in range(0, rank, 2 * WIDTH):
         low = load_four(p, np.uint64(c)), load_four(p, np.uint64(c + WIDTH))
-        _move_rows(state.factors, scratch.factor_starts, (c, rank), (scratch.z, count), low, (g, eps))
+        _move_rows(state.factors, scratch.factor_starts, (c, rank), (scratch.z, count), low, (g, eps), upcoming)
     for c in range(rank):
         h = g * scratch.row_factors[c]
         state.task_factors[k, rank + c] += h * h
@@ -155,11 +145,18 @@ def _move_rows(
     row: tuple[Floats, int],
     p: tuple[Four, Four],
     rates: tuple[float, float],
+    upcoming: NextRow,
 ) -> None:
-    """Steps of eight numbers, from a column on, of all features of a row; their sums lie `rank` columns later."""
+    """Steps of eight numbers, from a column on, of all features of a row; their sums lie `rank` columns later.
+
+    Every step prefetches a line of the next row's factors: they have as many lines as there are calls.
+    """
     (c, rank), (z, count) = columns, row
+    width, line, there = np.uint64(2 * rank), np.uint64(2 * c), upcoming.end - upcoming.begin
     eta, eps = broadcast(ETA), broadcast(rates[1])
     for n in range(count):
+        if n < there:
+            prefetch(factors, np.uint64(upcoming.indices[upcoming.begin + n]) * width + line)
         at, value = np.uint64(starts[n]) + np.uint64(c), broadcast(rates[0] * z[n])
         for half in range(2):
             q = at + np.uint64(half * WIDTH)

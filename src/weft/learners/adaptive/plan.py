@@ -72,6 +72,8 @@ def plan(hyper: Hyper) -> Plan:
             "dense": ("feature",),
             "place": ("feature",),
             "n_dense": (1,),
+            "missing": ("feature",),
+            "n_missing": (1,),
             "totals": (len(Total),),
             "labels": (len(Label),),
             "tasks": ("task", TASK_WIDTH),
@@ -86,12 +88,14 @@ def plan(hyper: Hyper) -> Plan:
         counts={
             "place": ("feature",),
             "n_dense": ("feature",),
+            "n_missing": (MOST_COUNTED,),
             "seat": (max(most_seats - 1, 0),),
             "n_seats": (most_seats,),
             **({"matrix_of": ("updated_task",), "reservoir_counts": (MOST_COUNTED,)} if hyper.wide else {}),
         },
         counters={
             "features": (Feature.COUNT,),
+            "missing": (),
             "totals": (Total.EVENTS, Total.NONZEROS, Total.KNOWN),
             "labels": (Label.WITHIN_COUNT,),
             "tasks": (Task.EVENTS,),
@@ -99,6 +103,7 @@ def plan(hyper: Hyper) -> Plan:
         check=_check,
         padded=dict.fromkeys(("own", "own_bias", "bias"), in_memory),
         extra_pairs=extra_pairs,
+        optional=("missing", "n_missing"),
     )
 
 
@@ -135,11 +140,16 @@ def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
     seen, totals = arrays["features"][:, Feature.COUNT], arrays["totals"]
     if not (np.all(seen >= 0.0) and seen.sum() == totals[Total.NONZEROS] and np.all(seen <= totals[Total.EVENTS])):
         raise ValueError("the state's features have not occurred as often as its totals say")
-    if np.any(seen[dense[:n]] < HALF * totals[Total.EVENTS]):
+    missing = arrays["missing"]
+    if missing.sum() != arrays["n_missing"][0] or np.any(missing > totals[Total.EVENTS]):
+        raise ValueError("the state's missing values are not as many as its totals say")
+    if np.any(seen[dense[:n]] < HALF * (totals[Total.EVENTS] - missing[dense[:n]])):
         raise ValueError("the state's dense features occurred in less than half of the rows")
     seats, taken = int(arrays["n_seats"][0]), np.sort(arrays["seat"][arrays["seat"] > 0])
     if (len(arrays["matrix"]) > 0 and seats < 1) or not np.array_equal(taken, np.arange(1, seats)):
         raise ValueError("the state's seats are not handed out one by one")
+    if np.any(arrays.get("reservoir_counts", seen[:0]) > totals[Total.EVENTS]):
+        raise ValueError("the state's reservoirs were filled more often than there were events")
     if "matrix_of" in arrays:
         made, found = int(arrays["used"][UPDATED_TASK]), np.sort(arrays["matrix_of"][arrays["matrix_of"] > 0])
         if made < 1 or np.any(arrays["used"][:UPDATED_TASK]) or not np.array_equal(found, np.arange(1, made)):
@@ -168,6 +178,8 @@ def blank(hyper: Hyper) -> State:
         dense=ints,
         place=ints.copy(),
         n_dense=np.zeros(1, np.int64),
+        missing=np.zeros(0),
+        n_missing=np.zeros(1, np.int64),
         totals=totals,
         labels=np.zeros(len(Label)),
         tasks=np.zeros((0, TASK_WIDTH)),

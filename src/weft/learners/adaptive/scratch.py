@@ -12,6 +12,7 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints, ShortFloats
 from weft.compiled.jit import helper
 from weft.compiled.lanes import WIDTH
+from weft.learners.adaptive.missing import Gaps
 from weft.learners.adaptive.state import (
     EXPERTS,
     GRID_COLUMNS,
@@ -60,6 +61,7 @@ class Scratch(NamedTuple):
     w: Floats  # their weights in the mixture
     losses: Floats  # of the components and of the mixture: likelihoods, or half squares
     progress: Ints
+    gaps: Gaps  # entries that are explicitly missing
     sparse: Ints  # of `bayes`: how many entries are sparse, then their positions
     evidence: Floats  # its v
     task_factors: Floats  # of `low_rank`: P of the task, h of the row
@@ -68,7 +70,7 @@ class Scratch(NamedTuple):
     columns: Floats  # of `second`: the row at its seats, and a matrix times that
     times_matrix: Floats
     in_seats: Ints  # whether any feature of the row has a seat, and of `grid`: how many columns are present
-    present: Ints  # of `grid`: the columns that are present, the lower cell of each, and the share of the upper one
+    is_kept: Ints  # of `grid`: whether a column has a value, its lower cell, and the share of the upper one
     cells: Ints
     grid_values: Floats  # the values of the columns
     shares: Floats
@@ -85,7 +87,7 @@ class Context(NamedTuple):
 
 
 @helper
-def scratch_for(state: State, batch: Batch) -> Scratch:
+def scratch_for(state: State, batch: Batch, gaps: Gaps) -> Scratch:
     """Space for a row of the batch and for all dense features.
 
     The densities of all features add up to the mean length of the rows, which limits how many can be dense.
@@ -128,6 +130,7 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         w=small[5],
         losses=small[6],
         progress=np.array([0, batch.rounds[0], batch.rounds[0]]),
+        gaps=gaps,
         sparse=further[0],
         evidence=np.zeros(1),
         task_factors=np.zeros((1, numbers // 2)),
@@ -136,7 +139,7 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         columns=further_seats[0],
         times_matrix=further_seats[1],
         in_seats=np.zeros(2, np.int64),
-        present=grid_cells[0],
+        is_kept=grid_cells[0],
         cells=grid_cells[1],
         grid_values=np.zeros(GRID_COLUMNS),
         shares=np.zeros(GRID_COLUMNS),

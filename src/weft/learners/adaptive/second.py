@@ -13,18 +13,20 @@ of an event divides NOISE, and multiplies r and the step.
 
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc, inlined_only
+from weft.learners.adaptive.missing import counts_as_mean, gaps_of
+from weft.learners.adaptive.row_statistics import least_share, row_of
 from weft.learners.adaptive.scratch import Context
 from weft.learners.adaptive.stacking import sigma
-from weft.learners.adaptive.state import FIRST_UNCERTAINTY, SEATS, Expert, State, Task
+from weft.learners.adaptive.state import FIRST_UNCERTAINTY, SEATS, Expert, State, Task, Total
 from weft.storage.state import UPDATED_TASK
 
 NOISE, LEAST = 0.3, 1e-4
 
 
 @inlined_only
-def find_seats(context: Bundle[Context], count: int) -> None:
-    """Put the scaled row at its seats, x; for `grid` as well."""
-    _, state, _, scratch = opened(context)
+def find_seats(context: Bundle[Context], i: int, count: int) -> None:
+    """Put the scaled row at its seats, x; for `grid` as well. What is missing of dense columns occurs, and is 0."""
+    _, state, batch, scratch = opened(context)
     x, features, occurs = scratch.columns, scratch.features, 0
     for s in range(state.n_seats[0]):
         x[s] = 0.0
@@ -32,6 +34,12 @@ def find_seats(context: Bundle[Context], count: int) -> None:
         f = features[n]
         if f < len(state.seat) and state.seat[f] > 0:
             x[state.seat[f]] = scratch.z[n]
+            occurs = 1
+    first, last = gaps_of(scratch.gaps, batch, i)
+    row, rows = row_of(batch, i), state.totals[Total.EVENTS] + 1.0
+    for n in range(first, last):
+        f = scratch.gaps.features[n]
+        if counts_as_mean(state, f, least_share(state.totals, row.end - row.begin), rows) and state.seat[f] > 0:
             occurs = 1
     x[0], scratch.in_seats[0] = 1.0, occurs
 

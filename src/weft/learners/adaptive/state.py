@@ -187,6 +187,8 @@ class State(NamedTuple):
     stack: Floats  # `Stack`, `Expert`
     matrix: Floats  # P of the second-order expert
     seated: Floats  # its weights
+    missing: Floats  # of each feature, in how many rows it was missing while it was dense
+    n_missing: Ints  # of all of them
     seat: Ints  # of each feature, its position in these two, or 0
     n_seats: Ints
     calibration: Floats  # of `bayes`: slope and offset, and their sums of squared gradients
