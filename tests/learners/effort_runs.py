@@ -7,6 +7,7 @@ import numpy as np
 
 from oracles.effort import Effort, single
 from oracles.experts import EXPERTS, SIZES
+from weft.learners.adaptive.experts import FLOOR
 
 ROUNDED = single("wF", "GF", "C", "Q", "aQ")
 """Numbers of pairs, and of features in the low-rank expert, have 32 bits."""
@@ -64,7 +65,15 @@ class Twin(Effort):
 
     def __init__(self, loss, experts, factors):
         self.firsts, self.slots = {}, {}
-        super().__init__(loss, experts, draw=self.draw, place=self.place, stored=ROUNDED, factors=factors)
+        super().__init__(
+            loss,
+            experts,
+            draw=self.draw,
+            place=self.place,
+            stored=ROUNDED,
+            factors=factors,
+            least=FLOOR if experts else 0.0,
+        )
         for name, kind in (("second", Second), ("grid", Grid)):
             if name in self.experts:
                 self.experts[name].__class__ = kind

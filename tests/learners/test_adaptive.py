@@ -77,7 +77,8 @@ def test_borrowing_and_explanation(loss):
     for x, _, task in events(6, loss, "mixed", n=10):
         explained = model.explain(x, task, per_feature=True)
         shares = explained.features.values()
-        assert explained.own + explained.shared == pytest.approx(explained.score, abs=1e-9)
+        assert sum(explained.parts.values()) == pytest.approx(explained.score, abs=1e-9)
+        assert explained.score == model.predict_one(x, task)
         assert sum(share.own for share in shares) == pytest.approx(explained.own, abs=1e-9)
         assert sum(share.shared for share in shares) == pytest.approx(explained.shared, abs=1e-9)
 

@@ -6,7 +6,7 @@ Whether a learner has a view is asked here and nowhere else.
 from typing import Any, Protocol, runtime_checkable
 
 from weft.compiled.arrays import Floats, Ints
-from weft.learner import Borrowed, Distances, Kept, Learner, Shares, Usage
+from weft.learner import Borrowed, Distances, Kept, Learner, SeenRow, Shares, Usage
 from weft.storage.batch import Batch
 
 
@@ -22,8 +22,8 @@ class Explains(Protocol):
 class ScalesRows(Protocol):
     """Brings rows to a scale of its own."""
 
-    def seen_row(self, state: Any, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
-        """One row as the learner sees it: features and scaled values, own and shared bias, its score."""
+    def seen_row(self, state: Any, batch: Batch) -> SeenRow:
+        """One row as the learner sees it, and what its score is made of."""
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learners.adaptive.do_no_harm import update_mixture
+from weft.learners.adaptive.explaining import Scales
 from weft.learners.adaptive.further_experts import score_further, update_further
 from weft.learners.adaptive.grid import keep_values
 from weft.learners.adaptive.label_scaling import UMAX, LabelScale, count_label, label_scale
@@ -141,13 +142,20 @@ def _missing(slots: Ints, count: int) -> int:
 
 
 @compiled
-def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, float]:
-    """The first example as experts see it: its known features, their scaled values, and the stack's score."""
+def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, Floats, Scales]:
+    """The first example as experts see it: its known features, their scaled values, the experts' scores, and scales."""
     batch, gaps = without_missing(batch)
     scratch = scratch_for(state, batch, gaps)
-    count, s, _ = score_event(packed(Context(hyper, state, batch, scratch)), batch.rounds[0])
+    context, i = packed(Context(hyper, state, batch, scratch)), batch.rounds[0]
+    count, s, p = score_event(context, i)
+    scale = LabelScale(0.0, 1.0, 0.0, True)
+    if hyper.square:
+        scale = label_scale(state.labels, state.totals[Total.EVENTS], state.tasks, batch.task[i])
+    scales = Scales(s, p, scratch.f[Component.STACK], scale.mu, scale.sd, answer(context, batch.task[i], p))
     known = scratch.features[:count] < len(state.features)
-    return scratch.features[:count][known], scratch.z[:count][known], s
+    features, z = scratch.features[:count][known], scratch.z[:count][known]
+    hold(batch)
+    return features, z, scratch.e.copy(), scales
 
 
 @compiled

@@ -42,11 +42,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weft.compiled.arrays import Array, Floats, Ints
-from weft.learner import Borrowed, Hooks, Kernels, Shares, Target, Traits
+from weft.compiled.arrays import Array, Ints
+from weft.learner import Borrowed, Hooks, Kernels, SeenRow, Shares, Target, Traits
 from weft.learners.adaptive.do_no_harm import PRIOR, mixture_weights
 from weft.learners.adaptive.events import learn, learn_one, predict, predict_one, scaled_row
-from weft.learners.adaptive.explaining import biases, own_parts, own_weights, shared_weights
+from weft.learners.adaptive.experts import FLOOR
+from weft.learners.adaptive.explaining import amounts, biases, further_weights, own_parts, own_weights, shared_weights
 from weft.learners.adaptive.plan import blank, plan
 from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Task
 from weft.learners.parameters import Choice, Flag, Parsed, Real, check, parameter
@@ -138,7 +139,8 @@ class _Default:
 
     def weights(self, state: State, tasks: int, features: int) -> Array:
         """Of the stack, for scaled rows."""
-        found = np.tile(shared_weights(self.hyper, state, slice(0, features)), (tasks, 1))
+        found = further_weights(self.hyper, state, tasks, features)
+        found += shared_weights(self.hyper, state, slice(0, features))
         arrays = live(state, self.plan, tasks, features)
         found[arrays["pairs"][:, 0], arrays["pairs"][:, 1]] += own_weights(self.hyper, state, arrays["own"])
         return found
@@ -155,11 +157,15 @@ class _Default:
         own = own_weights(self.hyper, state, own_parts(state, slot, indices))
         return Shares(own, shared, np.zeros(0, np.int64), np.zeros((0, len(indices))))
 
-    def seen_row(self, state: State, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
-        """One row as the learner sees it: features and scaled values, own and shared bias, the stack's score."""
-        features, values, s = scaled_row(self.hyper, state, batch)
-        own, shared = biases(self.hyper, state, int(batch.task[0]))
-        return features, values, own, shared, float(s)
+    def seen_row(self, state: State, batch: Batch) -> SeenRow:
+        """One row as the learner sees it."""
+        features, values, e, scales = scaled_row(self.hyper, state, batch)
+        slot = int(batch.task[0])
+        biased = biases(self.hyper, state, slot)
+        shares = self.explain(state, slot, 0, features)
+        parts = float(shares.own @ values) + biased[0], float(shares.shared @ values) + biased[1]
+        found = amounts(self.hyper, state, e, scales, parts)
+        return SeenRow(features, values, *biased, *parts, float(scales.answer), found)
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,8 @@ class Auto(_Default):
         names = EFFORTS[self.effort] if self.experts is None else self.experts
         chosen = {name: name in names and (name != "bayes" or self.loss == "logistic") for name in NAMES}
         rank = RANKS[self.effort] if chosen["low_rank"] else 0
-        return super().hyper._replace(wide=any(chosen.values()), rank=rank, **chosen)
+        wide = any(chosen.values())
+        return super().hyper._replace(wide=wide, floor=FLOOR if wide else 0.0, rank=rank, **chosen)
 
     def mixed(self, state: State, slot: int) -> dict[str, float]:
         """The weights of a task's mixture."""

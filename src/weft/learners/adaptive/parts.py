@@ -135,11 +135,11 @@ def round_from_tail(own: ShortFloats, starts: Ints, begin: int, end: int, tail: 
 
 @inlined_only
 def add_scores(
-    parts: Array, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
+    parts: Array, starts: Starts, z: Four, a: tuple[Four, Four], bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
-    """Add four rows to the scores of the gradient and the betting expert, and keep their bets."""
+    """Add four rows to the scores of the gradient and the betting expert, and keep their bets (`experts.bet`: a)."""
     theta, g, largest, reward = load_columns(parts, *starts)
-    b = bet(theta, g, largest, reward, a)
+    b = bet(theta, g, largest, reward, *a)
     w, _ = load_two_columns(parts, *shifted(starts, GRADIENT))
     store_four(bets, np.uint64(n), b)
     return sums[0] + w * z, sums[1] + b * z

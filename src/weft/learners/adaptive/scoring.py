@@ -50,12 +50,12 @@ class Side(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """The scaled row: z, its length and how many of its entries fill vectors, and the event's weight a."""
+    """The scaled row: z, its length, how many entries fill vectors, and the event's weight a with the floor of a L."""
 
     z: Floats
     length: int
     whole: int
-    a: Four
+    a: tuple[Four, Four]
 
 
 @helper_no_alloc
@@ -88,7 +88,8 @@ def score_experts(context: Bundle[Context], i: int, count: int) -> None:
     """The scores e of all experts but the second-order one."""
     hyper, state, batch, scratch = opened(context)
     z, e, whole, zero = scratch.z, scratch.e, count // WIDTH * WIDTH, broadcast(0.0)
-    entries = Entries(z, count, whole, broadcast(state.totals[Total.WEIGHT]))
+    a = state.totals[Total.WEIGHT]
+    entries = Entries(z, count, whole, (broadcast(a), broadcast(a * hyper.floor)))
     z[count] = 1.0  # of the bias
     for n in range(count + 1, whole + WIDTH):
         z[n] = 0.0

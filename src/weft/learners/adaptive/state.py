@@ -158,6 +158,7 @@ class Hyper(NamedTuple):
     eta: float
     own_prior: float
     growth: float  # of the weight of an event, from one event to the next
+    floor: float = 0.0  # of L in bets
     wide: bool = False  # whether there are any of the following experts
     forget: bool = False
     bayes: bool = False
