@@ -35,6 +35,14 @@ class Mixes(Protocol):
 
 
 @runtime_checkable
+class Stacks(Protocol):
+    """Adds up the scores of experts by weights that are learned."""
+
+    def stacked(self, state: Any) -> dict[str, float]:
+        """The experts by name, and their weights."""
+
+
+@runtime_checkable
 class Borrows(Protocol):
     """Mixes models per task, with a guarantee."""
 
@@ -92,6 +100,7 @@ VIEWS: dict[str, Any] = {
     "explain": Explains,
     "scale": ScalesRows,
     "mixture": Mixes,
+    "experts": Stacks,
     "borrowing": Borrows,
     "support": KeepsRows,
     "usage": CountsRows,
@@ -123,6 +132,13 @@ def expect_borrows(learner: Learner) -> Borrows:
     """The learner, or ValueError if it mixes nothing."""
     if not isinstance(learner, Borrows):
         raise ValueError(f"{learner.name} does not mix models per task; auto does")
+    return learner
+
+
+def expect_stacks(learner: Learner) -> Stacks:
+    """The learner, or ValueError if it has no stack."""
+    if not isinstance(learner, Stacks):
+        raise ValueError(f"{learner.name} has no stack of experts; auto has")
     return learner
 
 

@@ -74,9 +74,9 @@ def divide_further_sums(context: Bundle[Context]) -> None:
         state.bias[0, column] /= HEAVY
         for row in range(len(state.own_bias)):
             state.own_bias[row, column] /= HEAVY
-    for column in (Pooled.SEEN_POSITIVE, Pooled.SEEN_NEGATIVE, Pooled.FACTOR_SQUARES):
+    for shared in (Pooled.SEEN_POSITIVE, Pooled.SEEN_NEGATIVE, Pooled.FACTOR_SQUARES):
         for row in range(len(state.pooled)):
-            state.pooled[row, column] /= HEAVY
+            state.pooled[row, shared] /= HEAVY
     for c in range(hyper.rank, 2 * hyper.rank):
         for row in range(len(state.factors)):
             state.factors[row, c] /= HEAVY

@@ -21,6 +21,12 @@ The whole rule, for the scaled row z (`row_scaling`; its last entry is 1, the bi
                  w_j, v_j: AdaGrad with rate eta;   b_j: coin betting                              (`experts`)
 
 w_k, b_k, v_k are the task's own parts, w_0, b_0, v_0 the shared ones. `second_order` adds a fifth expert to the stack.
+With `effort="balanced"` and `"best"` the stack of `auto` has further experts, which enter it with the weight 0; each
+learns from its own error alone, and the do-no-harm layer with its bound is the same (`further_experts`).
+
+The weight of an event multiplies the gradients of the stack and of all experts, and the events that `bayes` counts; it
+multiplies the rate of `level`, up to 1, and divides the variance of the label in `second`. Statistics of rows and
+labels, and the do-no-harm layer, count an event of any weight above 0 once; an event of weight 0 changes nothing.
 `events.score_event` and `events.learn_event` are these steps in code. Nothing is tuned by the user.
 
 >>> import weft
@@ -49,7 +55,7 @@ from weft.learners.adaptive.events import learn, learn_one, predict, predict_one
 from weft.learners.adaptive.experts import FLOOR
 from weft.learners.adaptive.explaining import amounts, biases, further_weights, own_parts, own_weights, shared_weights
 from weft.learners.adaptive.plan import blank, plan
-from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Task
+from weft.learners.adaptive.state import COMPONENTS, Component, Expert, Hyper, Stack, State, Task
 from weft.learners.parameters import Choice, Flag, Parsed, Real, check, parameter
 from weft.maths.losses import CODES
 from weft.storage.batch import Batch
@@ -63,6 +69,19 @@ NAMES = ("forget", "bayes", "low_rank", "level", "second", "grid")
 """The experts that there are beside the first four, in the order of the stack."""
 EFFORTS = {"fast": (), "balanced": NAMES[:4], "best": NAMES}
 """Which of them an effort has; `bayes` with log-loss only."""
+FIRST = {"gradient": Expert.GRADIENT, "betting": Expert.BETTING, "own": Expert.OWN, "pooled": Expert.POOLED}
+FURTHER = {
+    "forget": (Expert.FORGET, "forget"),
+    "bayes": (Expert.BAYES, "bayes"),
+    "low_rank": (Expert.LOW_RANK, "low_rank"),
+    "level, rate 0.5": (Expert.LEVEL, "level"),
+    "level, rate 0.1": (Expert.LEVEL + 1, "level"),
+    "level, rate 0.02": (Expert.LEVEL + 2, "level"),
+    "second, own": (Expert.SECOND_OWN, "second"),
+    "second, pooled": (Expert.SECOND_POOLED, "second"),
+    "grid": (Expert.GRID, "grid"),
+}
+"""Where experts are in the stack, by the names under which a model shows them."""
 RANKS = {"fast": 16, "balanced": 8, "best": 16}
 """Of the low-rank expert."""
 
@@ -230,6 +249,15 @@ class Auto(_Default):
         w = np.zeros(COMPONENTS)
         mixture_weights(state.tasks, slot, self.hyper.square, w)
         return dict(zip(("stack", "own", "pooled"), w.tolist(), strict=True))
+
+    def stacked(self, state: State) -> dict[str, float]:
+        """The experts that there are, and their weights in the stack."""
+        hyper, weights = self.hyper, state.stack[Stack.WEIGHT]
+        found = {name: float(weights[at]) for name, at in FIRST.items()}
+        if hyper.second_order:
+            found["second_order"] = float(weights[Expert.SECOND_ORDER])
+        chosen = hyper._asdict()
+        return found | {name: float(weights[at]) for name, (at, of) in FURTHER.items() if chosen[of]}
 
     def borrowing(self, state: State, tasks: int) -> list[Borrowed]:
         """How much every task relies on the stack, on itself and on all, and its guaranteed margin (nats)."""

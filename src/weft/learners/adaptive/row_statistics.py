@@ -159,7 +159,7 @@ def _add_to_dense(state: State, row: Row, share: float, n_dense: int) -> int:
     features, dense, place = state.features, state.dense, state.place
     for e in range(np.uint64(row.begin), np.uint64(row.end)):
         j = np.uint64(row.indices[e])
-        if place[j] == 0 and is_dense(state, j, features[j, Feature.COUNT], share, state.totals[Total.EVENTS]):
+        if place[j] == 0 and is_dense(state, int(j), features[j, Feature.COUNT], share, state.totals[Total.EVENTS]):
             dense[n_dense] = row.indices[e]
             n_dense += 1
             place[j] = n_dense
