@@ -116,7 +116,7 @@ def views_of(learner: Learner) -> frozenset[str]:
 
     >>> from weft.learners.catalogue import build
     >>> sorted(views_of(build("auto", {}))), sorted(views_of(build("coml", {})))
-    (['borrowing', 'explain', 'mixture', 'scale'], ['explain', 'outliers'])
+    (['borrowing', 'experts', 'explain', 'mixture', 'scale'], ['explain', 'outliers'])
     """
     return frozenset(name for name, view in VIEWS.items() if isinstance(learner, view))
 
