@@ -27,8 +27,8 @@ EPS = 1e-8
 """Within AdaGrad's square root."""
 ALPHA = 5.0
 """Limits the first bets."""
-FLOOR = 1e-3
-"""The least L in bets."""
+FLOOR = 2.0**-10
+"""The least L in bets; exact in 32 bits."""
 
 
 @inlined_only
