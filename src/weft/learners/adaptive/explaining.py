@@ -26,7 +26,6 @@ class Scales(NamedTuple):
 
 
 NAMED = {
-    "second order": (Expert.SECOND_ORDER,),
     "counts": (Expert.BAYES,),
     "low rank": (Expert.LOW_RANK,),
     "recent level": (Expert.LEVEL, Expert.LEVEL + 1, Expert.LEVEL + 2),
@@ -63,6 +62,9 @@ def shared_weights(hyper: Hyper, state: State, features: Any) -> Floats:
         found += v[Expert.POOLED] * state.pooled[features, Pooled.WEIGHT]
     if hyper.forget:
         found += v[Expert.FORGET] * state.pooled[features, Pooled.FORGET]
+    if hyper.second_order:
+        seats = state.seat[features]
+        found += np.where(seats > 0, v[Expert.SECOND_ORDER] * state.seated[seats], 0.0)
     return found
 
 
@@ -83,15 +85,11 @@ def further_weights(hyper: Hyper, state: State, tasks: int, features: int) -> Fl
         rank = hyper.rank
         products = state.task_factors[:tasks, :rank] @ state.factors[:features, :rank].T.astype(np.float64)
         found += v[Expert.LOW_RANK] * (products + state.pooled[:features, Pooled.FACTOR])
-    if hyper.second_order or hyper.second:
-        seats = state.seat[:features]
-        if hyper.second_order:
-            found += np.where(seats > 0, v[Expert.SECOND_ORDER] * state.seated[seats], 0.0)
-        if hyper.second:
-            m = state.matrix_of[:tasks]
-            own = np.where(m[:, None] > 0, state.matrix_weights[m], 0.0)[:, seats]
-            seated = v[Expert.SECOND_OWN] * own + v[Expert.SECOND_POOLED] * state.matrix_weights[0, seats]
-            found += np.where(seats > 0, seated, 0.0)
+    if hyper.second:
+        seats, m = state.seat[:features], state.matrix_of[:tasks]
+        own = np.where(m[:, None] > 0, state.matrix_weights[m], 0.0)[:, seats]
+        seated = v[Expert.SECOND_OWN] * own + v[Expert.SECOND_POOLED] * state.matrix_weights[0, seats]
+        found += np.where(seats > 0, seated, 0.0)
     return found
 
 
@@ -104,6 +102,8 @@ def biases(hyper: Hyper, state: State, slot: int) -> tuple[float, float]:
         shared += v[Expert.POOLED] * state.bias[:, Part.OTHER]
     if hyper.forget:
         shared += v[Expert.FORGET] * state.bias[:, Part.FORGET]
+    if hyper.second_order:
+        shared += v[Expert.SECOND_ORDER] * state.seated[0]
     return float(own[0]), float(shared[0])
 
 
