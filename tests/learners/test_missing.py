@@ -25,12 +25,12 @@ def _gaps(monkeypatch):
     def with_gaps(batch):
         return batch._replace(values=np.where(batch.values == GAP, math.nan, batch.values))
 
-    def proposed(self, *arguments):
-        found = propose(self, *arguments)
+    def proposed(self, *arguments, **more):
+        found = propose(self, *arguments, **more)
         return found._replace(batch=with_gaps(found.batch))
 
     monkeypatch.setattr(Vocabulary, "propose", proposed)
-    monkeypatch.setattr(Vocabulary, "read", lambda self, *arguments: with_gaps(read(self, *arguments)))
+    monkeypatch.setattr(Vocabulary, "read", lambda self, *arguments, **more: with_gaps(read(self, *arguments, **more)))
 
 
 def events(seed, loss, n=220):
