@@ -56,8 +56,8 @@ class Model(SingleEvents, Learned):
     0.0
     >>> model.predict_one({"free": 1.0}, task="ann"), model.predict_one({"free": 1.0}, task="bob")
     (0.5, 0.0)
-    >>> weft.Model()
-    Model(Auto(loss='logistic', own_prior=0.0, second_order=False, half_life=inf), 0 tasks, 0 features, 0 events)
+    >>> weft.Model()  # doctest: +ELLIPSIS
+    Model(Auto(loss='logistic', ... effort='balanced', experts=None), 0 tasks, 0 features, 0 events)
     """
 
     def __init__(

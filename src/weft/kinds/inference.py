@@ -78,9 +78,6 @@ def infer_records(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> 
             kinds[name] = kind if kind in ("text", "numeric") else "category"
             if kind == "text":
                 roles["text"] = [*_listed(roles.get("text")), name]
-    for role in ("text", "ignore"):
-        if role in roles:
-            roles[role] = sorted({*_listed(roles[role])}, key=list(columns).index) if role == "text" else roles[role]
     return Found(roles, kinds, labels, remarks)
 
 
