@@ -171,8 +171,9 @@ class Model(SingleEvents, Learned):
             is_new = not self.vocabulary.features.size.later
             source = Stream.of_source(source, self._schema, checks_fields=is_new)
         refusals.expect_stream(source)
-        refusals.refuse_other_schema(self._schema, source)
-        return source
+        stream: Stream = source
+        refusals.refuse_other_schema(self._schema, stream)
+        return stream
 
     def fit(self, stream: Any) -> "Model":
         """Fit a learner that refits to a whole stream at once, and to all rows from before; returns the model.

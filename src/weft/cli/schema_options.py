@@ -87,15 +87,17 @@ def find_fields(files: tuple[str, ...], reading: Any, model: Any) -> Fields:
     if model is not None and model.tally.total["events"]:
         refuse_told(told)
         return Fields()
+    from weft.streams.csv_cells import Cells
     from weft.streams.sampling import sample
 
-    sampled = sample(files[0], reading.format, reading.task_column, reading.label_column)
+    cells = Cells(reading.separator or "", reading.task_column, reading.decimal)
+    sampled = sample(files[0], reading.format, reading.task_column, reading.label_column, cells)
     if sampled is None:  # a form of events that needs no schema
         refuse_told(told)
         return Fields()
     if sampled.is_plain and not reading.has_only_fields:
         return Fields()
-    return _inferred(sampled.records, told)
+    return _inferred(files[0], sampled.records, told)
 
 
 def told_of(files: tuple[str, ...], reading: Any) -> Fields:
@@ -108,13 +110,15 @@ def told_of(files: tuple[str, ...], reading: Any) -> Fields:
     return fields
 
 
-def _inferred(records: list[Any], told: dict[str, Any]) -> Fields:
+def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
+    from weft.encoding.collected import expect_fields, fields_of
     from weft.kinds.inference import infer_records
     from weft.schema import Schema
 
     if not records:  # standard input: nothing can be looked at before it is read
         return Fields(Schema(**told))
     given = Schema(**told)
+    expect_fields(given, fields_of(records), f"{file} has no field", needs_label=True)
     found = infer_records(records, given.to_json())
     schema = Schema(**found.roles)
     for role in ("task", "label"):

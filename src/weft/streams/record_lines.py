@@ -103,9 +103,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class CsvRecords:
     """CSV with a header: true and false in any case are booleans, numbers are numbers, an empty cell is missing."""
 
-    def __init__(self, schema: Schema, separator: str = "", needs_label: bool = True) -> None:
+    def __init__(
+        self, schema: Schema, separator: str = "", decimal: str | None = None, needs_label: bool = True
+    ) -> None:
         self.schema = schema
-        self.cells = Cells(separator, next(iter(schema.task_fields), None))
+        self.cells = Cells(separator, next(iter(schema.task_fields), None), decimal)
         self.has_rounds = schema.round is not None
         self._needs_label = needs_label
         self._roles = schema.roles
@@ -143,7 +145,7 @@ class CsvRecords:
     def record(self, cells: list[str]) -> dict[str, Any]:
         """The record of a row."""
         return {
-            name: csv_value(cell, self._roles.get(name), self.cells.separator == ";")
+            name: csv_value(cell, self._roles.get(name), self.cells.decimal_comma)
             for name, cell in zip(self.cells.header, cells, strict=True)
         }
 
