@@ -123,13 +123,21 @@ class Model(SingleEvents, Learned):
         hyper, learn = self.learner.hyper, self._kernels.learn
         proposal = self._proposed(stream)
         self._compile(trace)
+        shards = parallel.shards_of(self._kernels, self.traits, proposal.batch, trace)
 
         def learn_from(batch: Batch, done: int) -> int:
             return learn(hyper, self.state, batch, done, scores, trace)
 
+        def learn_shards(batch: Batch, done: int) -> int:
+            parallel.learn(learn, hyper, self.state, shards, self._grown_for_round)
+            for shard in shards:
+                shard.report(scores, trace)
+            return len(batch.rounds) - 1
+
         with held_back():
             trace[:] = 0.0
-            self._run(proposal, learn_from, lambda batch: self.tally.count(batch, scores))
+            rule = learn_shards if len(shards) > 1 else learn_from
+            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores))
             return self._warning()
 
     def fit(self, stream: Stream) -> "Model":
@@ -205,6 +213,11 @@ class Model(SingleEvents, Learned):
         """Room for the rounds of a batch from `done` on, at least for the first of them, and for so many names."""
         grown = make_room_for_round(self.state, self.learner.plan, tasks, features, batch, done, self.traits.pooled)
         self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
+
+    def _grown_for_round(self, batch: Batch, done: int) -> Any:
+        """The state with room for the next round of a batch whose names are all known."""
+        self._make_room_for_rounds(batch, done, *self._sizes)
+        return self.state
 
     def _replace_state(self, state: Any) -> None:
         if state is not self.state:
