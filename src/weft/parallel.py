@@ -37,6 +37,10 @@ MOST_THREADS = 4
 PARTS = 4
 """For every thread that scores: one that finds its processor busy leaves its later parts to the others."""
 
+WINDOW = 1 << 15
+"""Rounds of a shard that a kernel is given at once: it looks at all of their rows before it begins, and may have to
+begin again when there is no room."""
+
 FEW = 64
 """Rounds that are learned in one thread after the state has grown, before the others go on."""
 
@@ -146,9 +150,14 @@ def _learning(
 
     def call() -> None:
         while done[number] < len(shard.examples):
-            state, before = stock.state(number), done[number]
-            done[number] = kernel(hyper, state, shard.batch, before, shard.scores, shard.trace)
-            if done[number] < len(shard.examples) and not stock.refill(number, shard.batch, done[number]):
+            lo = done[number]
+            hi = min(lo + WINDOW, len(shard.examples))
+            part, scores, trace = _part(shard.batch, lo, hi), shard.scores[lo:hi], shard.trace[lo:hi]
+            at = kernel(hyper, stock.state(number), part, 0, scores, trace)
+            while at < hi - lo and stock.refill(number, part, at):
+                at = kernel(hyper, stock.state(number), part, at, scores, trace)
+            done[number] = lo + at
+            if at < hi - lo:
                 return
 
     return call
