@@ -155,8 +155,9 @@ class Model(SingleEvents, Learned):
 
         with held_back():
             trace[:] = 0.0
-            rule = learn_shards if len(shards) > 1 else learn_from
-            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores))
+            in_threads = len(shards) > 1
+            rule = learn_shards if in_threads else learn_from
+            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores), in_threads)
             return self._warning()
 
     def fit(self, stream: Stream) -> "Model":
@@ -190,7 +191,13 @@ class Model(SingleEvents, Learned):
     def _sizes_after(self, proposal: Proposal) -> tuple[int, int]:
         return self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
 
-    def _run(self, proposal: Proposal, learn_from: Callable[[Batch, int], int], end: Callable[[Batch], None]) -> None:
+    def _run(
+        self,
+        proposal: Proposal,
+        learn_from: Callable[[Batch, int], int],
+        end: Callable[[Batch], None],
+        in_threads: bool = False,
+    ) -> None:
         """Accept the names of a proposal and learn its batch.
 
         Whoever runs out of memory before the first round finds the model as it was. Any failure after that leaves a
@@ -215,7 +222,8 @@ class Model(SingleEvents, Learned):
             end(batch)
         except BaseException as error:
             if has_begun or not isinstance(error, MemoryError):
-                self._guard.give_up(error, f"after {done} of {last} rounds")
+                where = f"in the middle of {last} rounds" if in_threads else f"after {done} of {last} rounds"
+                self._guard.give_up(error, where)
             raise
 
     def _compile(self, trace: Floats) -> None:

@@ -107,6 +107,7 @@ def _part(batch: Batch, lo: int, hi: int) -> Batch:
         row=row - first,
         indptr=batch.indptr[first : last + 2],
         rounds=batch.rounds[lo : hi + 1] - begin,
+        weight=batch.weight[begin:end],  # empty if all are 1
     )
 
 

@@ -63,6 +63,7 @@ def _shard(batch: Batch, examples: Ints, trace: Floats) -> Shard:
         label=batch.label[examples],
         row=batch.row[examples],
         rounds=np.arange(count + 1),
+        weight=batch.weight[examples] if len(batch.weight) else batch.weight,
     )
     return Shard(examples, part, np.empty(count), np.zeros((count if len(trace) else 0, trace.shape[1])))
 
