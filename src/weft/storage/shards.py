@@ -7,8 +7,8 @@ takes another piece from the `Stock` when its kernel returns for want of room, a
 layout of the state. Where a pair's row lies then depends on who was faster, which shows in no result: slots are not
 saved, and a file lists pairs in ascending order.
 
-Pieces grow with what a part has opened, so that what is left of them in the end is small: of rows at most an eighth of
-those that were opened, or a thousand per part. What is left of keys becomes free regions.
+Pieces grow with what a part has opened, so that what is left of them is a small part of it. Rows that are left stay
+empty; keys that are left become free regions.
 """
 
 import threading
