@@ -1,7 +1,7 @@
 """Learning in two threads against one, for learners whose tasks do not interact: first and later passes.
 
-The two take turns, every pass is timed on the clock and in processor time, and the median of five counts, with its range
-beside it. Both cores have to be idle otherwise: a busy one makes the second thread wait.
+The two take turns, every pass is timed on the clock and in processor time, and the median of five counts, with
+the range beside it. Both cores have to be idle otherwise: a busy one makes the second thread wait.
 """
 
 import os
