@@ -155,13 +155,22 @@ class Model(SingleEvents, Learned):
         hyper, learn = self.learner.hyper, self._kernels.learn
         proposal = self._proposed(stream)
         self._compile(trace)
+        shards = parallel.shards_of(self._kernels, self.traits, proposal.batch, trace)
 
         def learn_from(batch: Batch, done: int) -> int:
             return learn(hyper, self.state, batch, done, scores, trace)
 
+        def learn_shards(batch: Batch, done: int) -> int:
+            parallel.learn(learn, hyper, self.state, shards, self._grown_for_round)
+            for shard in shards:
+                shard.report(scores, trace)
+            return len(batch.rounds) - 1
+
         with held_back():
             trace[:] = 0.0
-            self._run(proposal, learn_from, lambda batch: self.tally.count(batch, scores))
+            in_threads = len(shards) > 1
+            rule = learn_shards if in_threads else learn_from
+            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores), in_threads)
             return self._warning()
 
     def _stream(self, source: Any) -> Stream:
@@ -208,7 +217,13 @@ class Model(SingleEvents, Learned):
     def _sizes_after(self, proposal: Proposal) -> tuple[int, int]:
         return self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
 
-    def _run(self, proposal: Proposal, learn_from: Callable[[Batch, int], int], end: Callable[[Batch], None]) -> None:
+    def _run(
+        self,
+        proposal: Proposal,
+        learn_from: Callable[[Batch, int], int],
+        end: Callable[[Batch], None],
+        in_threads: bool = False,
+    ) -> None:
         """Accept the names of a proposal and learn its batch.
 
         Whoever runs out of memory before the first round finds the model as it was. Any failure after that leaves a
@@ -235,7 +250,8 @@ class Model(SingleEvents, Learned):
             end(batch)
         except BaseException as error:
             if has_begun or not isinstance(error, MemoryError):
-                self._guard.give_up(error, f"after {done} of {last} rounds")
+                where = f"in the middle of {last} rounds" if in_threads else f"after {done} of {last} rounds"
+                self._guard.give_up(error, where)
             raise
 
     def _compile(self, trace: Floats) -> None:
@@ -256,6 +272,11 @@ class Model(SingleEvents, Learned):
         """Room for the rounds of a batch from `done` on, at least for the first of them, and for so many names."""
         grown = make_room_for_round(self.state, self.learner.plan, tasks, features, batch, done, self.traits.pooled)
         self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
+
+    def _grown_for_round(self, batch: Batch, done: int) -> Any:
+        """The state with room for the next round of a batch whose names are all known."""
+        self._make_room_for_rounds(batch, done, *self._sizes)
+        return self.state
 
     def _replace_state(self, state: Any) -> None:
         if state is not self.state:
