@@ -213,7 +213,7 @@ def _sweep(real: str) -> None:
 
 
 def sweep_numbered(stem: str) -> None:
-    """The same for all targets whose names are `stem` and hexadecimal digits: nobody writes one of these names twice."""
+    """The same for all targets whose names are `stem` and hexadecimal digits: no name comes twice."""
     name = os.fsdecode(os.fsencode(os.path.basename(stem))[:_LONGEST_NAME])
     _remove_like(os.path.dirname(stem), re.escape(f".{name}") + "[0-9a-f]*[.]weft-")
 
