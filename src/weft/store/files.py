@@ -209,12 +209,22 @@ def _sweep(real: str) -> None:
     if real in _swept:
         return
     _swept.add(real)
-    pattern = re.compile(re.escape(_prefix(real)) + "[0-9a-f]{16}[.]tmp")
+    _remove_like(os.path.dirname(real), re.escape(_prefix(real)))
+
+
+def sweep_numbered(stem: str) -> None:
+    """The same for all targets whose names are `stem` and hexadecimal digits: no name comes twice."""
+    name = os.fsdecode(os.fsencode(os.path.basename(stem))[:_LONGEST_NAME])
+    _remove_like(os.path.dirname(stem), re.escape(f".{name}") + "[0-9a-f]*[.]weft-")
+
+
+def _remove_like(folder: str, prefix: str) -> None:
+    pattern = re.compile(prefix + "[0-9a-f]{16}[.]tmp")
     with suppress(OSError):
-        names = [name for name in os.listdir(os.path.dirname(real)) if pattern.fullmatch(name)]
-        for name in names:
-            with suppress(OSError):
-                _remove_abandoned(os.path.join(os.path.dirname(real), name))
+        for name in os.listdir(folder):
+            if pattern.fullmatch(name):
+                with suppress(OSError):
+                    _remove_abandoned(os.path.join(folder, name))
 
 
 def _remove_abandoned(path: str) -> None:
