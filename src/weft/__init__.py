@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from weft.client import Client
     from weft.evaluation.comparison import compare
     from weft.learners.catalogue import catalogue, register
     from weft.model import Model, load
     from weft.stream import Stream
 
 _HOMES = {
+    "Client": "weft.client",
     "Model": "weft.model",
     "Stream": "weft.stream",
     "catalogue": "weft.learners.catalogue",
@@ -28,7 +30,7 @@ _HOMES = {
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Stream", "catalogue", "compare", "load", "register"]
+__all__ = ["Client", "Model", "Stream", "catalogue", "compare", "load", "register"]
 
 
 def __getattr__(name: str) -> Any:
