@@ -25,6 +25,8 @@ from weft.store.problems import explaining
 
 FORMAT = 1
 """Of the folder. A change of any file's layout raises it, and adds a function to `_MIGRATIONS`."""
+OLDEST = 1
+"""The earliest format that is read."""
 CONFIG, BASE, LOCK = "config.json", "base.weft", "lock"
 DAY = 86400.0
 
@@ -128,8 +130,10 @@ def read_config(data: bytes) -> Config:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise FileError("this is not JSON; restore it from a backup") from None
     version = found.get("format") if isinstance(found, dict) else None
-    if type(version) is not int or not 1 <= version <= FORMAT:
-        raise FileError(f"the folder has format {version!r}, this weft reads formats 1 to {FORMAT}; use a newer weft")
+    if type(version) is not int or not OLDEST <= version <= FORMAT:
+        raise FileError(
+            f"the folder has format {version!r}, this weft reads formats {OLDEST} to {FORMAT}; use a newer weft"
+        )
     while version < FORMAT:
         found = _MIGRATIONS[version](found)
         version += 1
