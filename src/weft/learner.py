@@ -60,6 +60,10 @@ class Traits:
     """The rule, or the matrix of a graph, stands on BLAS and LAPACK, whose last bits depend on the processor."""
     keeps_integers: bool = True
     """There are slots or counts in the state, not numbers of models only."""
+    takes_weights: bool = False
+    """Events may have weights other than 1: the step is as many times as long."""
+    reads_missing: bool = False
+    """An entry whose value is NaN says that the feature is missing, which is not the same as zero."""
     trace: tuple[str, ...] = TRACE
     """The columns of a trace."""
 

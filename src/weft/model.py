@@ -4,9 +4,10 @@ Any thread may call any method at any time: `weft.guard` says how, and what `rea
 """
 
 import io
+import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from weft.guard import Guard, changes, held_back, reads
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain
 from weft.inspection.learned import Learned
+from weft.labels import UNKNOWN, Classes, Label, named_classes
 from weft.learner import Learner, Target, Traits
 from weft.learners.catalogue import as_learner, built_in, is_known, register
 from weft.names import Name, Names, declared
@@ -42,7 +44,8 @@ class Model(SingleEvents, Learned):
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
     one it is `auto`, which has nothing to tune: `loss="square"` if labels are numbers. `tasks` declares tasks up front,
     by their names or as a number (then they are called 0, 1, ...); `features` does the same for features. Tasks that
-    are declared, but that a graph of edges or cliques does not name, are tied to nobody.
+    are declared, but that a graph of edges or cliques does not name, are tied to nobody. `classes` are the two labels
+    of a classifier, negative first; without them they are those of the first stream.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -60,6 +63,7 @@ class Model(SingleEvents, Learned):
         *,
         tasks: Iterable[Name] | int | None = None,
         features: Iterable[Name] | int | None = None,
+        classes: Sequence[Label] | None = None,
         **parameters: Any,
     ) -> None:
         built, names = refusals.with_tasks(as_learner(learner, parameters), tasks)
@@ -67,7 +71,8 @@ class Model(SingleEvents, Learned):
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
         built.hooks.refuse(len(names), len(known))
         self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
-        self._set(Parts(built, self.vocabulary, built.init(names), None))
+        found = UNKNOWN if classes is None else refusals.expect_classes(built, classes)
+        self._set(Parts(built, self.vocabulary, built.init(names), None, found))
         self._hooks.admit(self.state, len(known))
 
     def _set(self, parts: Parts) -> None:
@@ -84,11 +89,25 @@ class Model(SingleEvents, Learned):
         self.state = parts.state
         self.tally = Tally(self.vocabulary.tasks, self.target, self.learner.tally_loss, parts.tally, self._guard)
         self._slots = self.vocabulary.tasks.slots
-        self._labels: dict[float, float] = {1.0: 1.0, -1.0: -1.0} if self.target == "binary" else {}
+        self._set_classes(parts.classes)
         self._may_warn = True
         self._single: Single | None = None
         self._room: Sizes | None = None
         self._make_room_for_names(*self._sizes)
+
+    def _set_classes(self, classes: Classes) -> None:
+        self._classes = classes
+        self._labels: dict[Any, float] = classes.codes if self.target == "binary" else {}
+
+    @property
+    def label_classes(self) -> Classes:
+        """What is known of the classes, for readers of files."""
+        return self._classes
+
+    @property
+    def classes(self) -> tuple[Label | None, Label | None] | None:
+        """The two labels of a classifier, negative first; None for other learners and before any label was met."""
+        return None if self.target != "binary" or self._classes == UNKNOWN else self._classes.shown
 
     def __repr__(self) -> str:
         if self._guard.reason:
@@ -151,7 +170,9 @@ class Model(SingleEvents, Learned):
 
     def _proposed(self, stream: Stream) -> Proposal:
         """The batch of a stream with its new names, checked before anything is changed."""
-        proposal = self.vocabulary.propose(stream, stream.labels(self.target))
+        refusals.refuse_weights(self.learner, stream)
+        labels, classes = stream.targets(self.target, self._classes)
+        proposal = self.vocabulary.propose(stream, labels)._replace(classes=classes)
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
@@ -174,6 +195,8 @@ class Model(SingleEvents, Learned):
             self.tally.flush()
             self.vocabulary.accept(proposal)
             has_begun = True
+            if proposal.classes is not self._classes:
+                self._set_classes(proposal.classes)
             if self._single is not None and self._single.room < min(len(self.vocabulary.features), SINGLE_ROOM):
                 self._single = None
             self._hooks.admit(self.state, self.vocabulary.features.columns)
@@ -247,15 +270,23 @@ class Model(SingleEvents, Learned):
         return batch, state
 
     def predict(self, X: Any, task: Any = None) -> Any:
-        """Labels -1 or +1 for classification, values for regression; nothing is learned."""
+        """The labels of a classifier, one of its two classes each; values for regression. Nothing is learned."""
         scores = self.score(X, task)
-        return np.where(scores >= 0.0, 1, -1) if self.target == "binary" else scores
+        if self.target != "binary":
+            return scores
+        return named_classes(self._classes)[(scores >= 0.0).astype(np.int64)]
 
     def predict_proba(self, X: Any, task: Any = None) -> Floats:
-        """The probability of the label +1, one per row; for learners with the logistic loss."""
+        """The probability of the positive class, one per row; for learners with the logistic loss."""
         refusals.expect_log_odds(self.learner)
         proba: Floats = 1.0 / (1.0 + np.exp(-self.score(X, task)))
         return proba
+
+    def predict_proba_one(self, x: Any, task: Name) -> float:
+        """The probability of the positive class for one event, without learning. `x` as in `learn_one`."""
+        refusals.expect_log_odds(self.learner)
+        score = self.predict_one(x, task)
+        return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
 
     def explain(self, x: Any, task: Name, *, per_feature: bool = False) -> Explanation:
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
@@ -278,7 +309,7 @@ class Model(SingleEvents, Learned):
 
         Nothing is learned meanwhile. `facts`, which JSON takes, are added to the header.
         """
-        parts = Parts(self.learner, self.vocabulary, self.state, self.tally.live)
+        parts = Parts(self.learner, self.vocabulary, self.state, self.tally.live, self._classes)
         return write_model(parts, write, facts or {}).hex()
 
     def to_bytes(self) -> bytes:

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.graphs.reading import Graph
+from weft.labels import Classes, expect_label
 from weft.learner import Learner
 from weft.maths.losses import LOGISTIC
 from weft.names import Name, declared
@@ -54,6 +55,27 @@ def expect_stream(stream: Any) -> None:
     """Refuse what is not a stream."""
     if not isinstance(stream, Stream):
         raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
+
+
+def expect_classes(learner: Learner, classes: Any) -> Classes:
+    """The two classes that a user declares."""
+    if learner.target != "binary":
+        raise ValueError(f"{learner.name} with these parameters does not classify; leave classes out")
+    found = [expect_label(label) for label in classes] if not isinstance(classes, str) else []
+    if len(found) != 2 or found[0] == found[1]:
+        raise ValueError(f"classes={classes!r} must be two different labels, negative first; more need weft.Multiclass")
+    return Classes(*found)
+
+
+def refuse_weights(learner: Learner, stream: Stream) -> None:
+    """Weights other than 1, for a learner whose rule does not say what they mean."""
+    weight = stream._weight
+    if weight is not None and not learner.traits.takes_weights and np.any(weight != 1.0):
+        at = int(np.argmax(weight != 1.0))
+        raise ValueError(
+            f"row {at}: weight {weight[at]:g}; {learner.name} takes no weights of events, leave them out or choose a "
+            "learner with a gradient step such as auto or mt-ogd"
+        )
 
 
 def expect_trace(trace: Any, rows: int, columns: int) -> Floats:

@@ -8,12 +8,10 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from weft import refusals
 from weft.compiled.arrays import Floats
 from weft.guard import CHANGING, IDLE, READING, UNUSABLE, Guard, changes, held_back
-from weft.labels import one_label
+from weft.labels import Classes, Label, one_label
 from weft.learner import Hooks, Learner, Target, Traits
 from weft.names import Addition, Name
 from weft.storage.batch import FINE, NO_ROOM, Batch, empty_batch
@@ -35,7 +33,8 @@ class SingleEvents:
         _guard: Guard
         _hooks: Hooks
         _slots: dict[Name, int]
-        _labels: dict[float, float]
+        _labels: dict[Any, float]
+        _classes: Classes
         _single: Single | None
         _is_python: bool
         _may_warn: bool
@@ -54,12 +53,16 @@ class SingleEvents:
         def _make_room_for_names(self, tasks: int, features: int, one_by_one: bool = False) -> None: ...
         def _make_room_for_rounds(self, batch: Batch, done: int, tasks: int, features: int) -> None: ...
 
-    def learn_one(self, x: Any, y: float | None = None, task: Name | None = None) -> float:
-        """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row."""
-        label = self._labels.get(y) if type(y) is int or type(y) is float else None
+    def learn_one(self, x: Any, y: Label | None = None, task: Name | None = None, *, weight: float = 1.0) -> float:
+        """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row.
+
+        `weight` is the importance of the event, see `weft.Stream`.
+        """
+        kind = type(y)
+        label = self._labels.get(y) if kind is int or kind is str or kind is float else None
         if label is None:
-            label = one_label(y, self.target)
-        if type(x) is dict:
+            label = one_label(y, self.target, self._classes)
+        if type(x) is dict and label is not None and weight == 1.0:
             guard, issued = self._guard, self.tally.buffer
             for _ in guard.held:  # the lock, see `guard`: no signal handler runs from here to `try`
                 try:
@@ -113,11 +116,11 @@ class SingleEvents:
             with guard.lock:
                 new = self._new_names(x, task)
                 if new is not None:
-                    return self._learn_with_names(x, label if self._labels else y, task, new)
+                    return self._learn_with_names(x, y, task, new)
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
-        stream = Stream.of_checked(as_table(x), np.array([label]), [task], None, self.target)
-        return float(self.learn(stream)[0])
+        labels = None if self.target == "point" else [y]
+        return float(self.learn(Stream(as_table(x), labels, [task], weight=None if weight == 1.0 else [weight]))[0])
 
     def _learn_interpreted(self, single: Single, slot: int, label: float, count: int) -> int:
         """Learn and count the event in the buffers by a rule in Python, which a signal may interrupt."""
@@ -135,7 +138,7 @@ class SingleEvents:
         with held_back():
             self._make_room_for_rounds(single.batch, 0, *self._sizes)
 
-    def _learn_with_names(self, x: dict[Any, Any], y: float | None, task: Any, new: Proposal) -> float:
+    def _learn_with_names(self, x: dict[Any, Any], y: Label | None, task: Any, new: Proposal) -> float:
         """Learn an event with new names. Nobody sees them before the event, nor if it is not learned.
 
         The caller holds the lock of the guard.

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import compiled
+from weft.labels import PLAIN, Classes
 from weft.names import MOST_NAMES, MOST_NESTED, Addition, Name, Names, plain
 from weft.storage.batch import SMALLEST, Batch
 from weft.storage.events import Coded
@@ -27,6 +28,8 @@ class Proposal(NamedTuple):
     batch: Batch
     tasks: Addition
     features: Addition
+    classes: Classes = PLAIN
+    """The model's classes when the batch is learned."""
 
 
 class Vocabulary:
@@ -97,7 +100,8 @@ class Vocabulary:
 
 
 def _batch(stream: Stream, rows: Rows, labels: Floats, task: Ints) -> Batch:
-    arrays: list[Any] = [task, labels, stream._row, rows.indptr, rows.indices, rows.values, stream._bounds]
+    weight = np.empty(0) if stream._weight is None else stream._weight
+    arrays: list[Any] = [task, labels, stream._row, rows.indptr, rows.indices, rows.values, stream._bounds, weight]
     return Batch(*map(np.ascontiguousarray, arrays))
 
 

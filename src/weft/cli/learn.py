@@ -132,6 +132,7 @@ def _learn_locked(asked: Asked, path: Path, parameters: dict[str, Any], tasks: A
             read_chunks,
             asked.file,
             target=model.target,
+            classes=model.label_classes,
             chunk=min(CHUNK, asked.every or CHUNK),
             start=start.position if start else None,
             **asked.reading.keywords,

@@ -17,6 +17,7 @@ from weft.store.files import Output, expect_place
 
 if TYPE_CHECKING:
     from weft.compiled.arrays import Floats
+    from weft.labels import Classes
     from weft.streams import Chunk
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -74,10 +75,10 @@ def _predict(file: str, model_path: str, reading: Reading, out: str | None, line
 
     model = load(model_path)
     target = model.target
-    chunks = read_chunks(file, target=target, labels=False, **reading.keywords)
+    chunks = read_chunks(file, target=target, classes=model.label_classes, labels=False, **reading.keywords)
     unknown: set[Any] = set()
     skipped = events = 0
-    judge = _Judge(target)
+    judge = _Judge(target, model.label_classes)
     with _output(out) as write_text:
         lines = lines_for(target)
         for chunk in chunks:
@@ -180,22 +181,27 @@ def _json_lines(target: str) -> Any:
 class _Judge:
     """Compares predictions with the labels that happen to be there."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, classes: "Classes") -> None:
         self.target = target
+        self.classes = classes
         self.events = 0
         self.wrong = 0.0
 
     def count(self, chunk: "Chunk", scores: "Floats") -> None:
         import numpy as np
 
-        known = ~np.isnan(chunk.labels)
+        from weft.labels import Labels
+
         if self.target == "point":
             return
+        y = chunk.labels
         if self.target == "binary":
-            known &= chunk.labels != 0.0
-            self.wrong += float(np.sum((scores >= 0.0)[known] != (chunk.labels[known] > 0.0)))
+            y = self.classes.encoded(Labels(y), dormant=chunk.rounds is not None)[0]
+        known = ~np.isnan(y)
+        if self.target == "binary":
+            self.wrong += float(np.sum((scores >= 0.0)[known] != (y[known] > 0.0)))
         else:
-            self.wrong += float(np.sum(np.abs(scores[known] - chunk.labels[known])))
+            self.wrong += float(np.sum(np.abs(scores[known] - y[known])))
         self.events += int(np.sum(known))
 
     def sentence(self) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats
 from weft.compiled.blas import libraries
+from weft.labels import PLAIN, UNKNOWN, Classes, expect_label
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
 from weft.storage import saving
@@ -38,6 +39,7 @@ class Parts(NamedTuple):
     vocabulary: Vocabulary
     state: Any
     tally: Floats | None
+    classes: Classes = UNKNOWN
 
 
 def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
@@ -51,6 +53,9 @@ def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
     }
     if parts.learner.traits.blas:
         header["blas"] = libraries()
+    is_plain = parts.classes == PLAIN and parts.tally is not None and bool(parts.tally[:, EVENTS].any())
+    if parts.classes != UNKNOWN and not is_plain:  # -1 and +1 go without saying
+        header["classes"] = [parts.classes.negative, parts.classes.positive]
     live = saving.live_blocks(parts.state, parts.learner.plan, len(tasks), len(features))
     arrays = {f"state.{name}": array for name, array in live.items()}
     if parts.tally is not None:
@@ -87,7 +92,17 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         lambda found: saving.restore(learner.init(list(vocabulary.tasks)), learner.plan, found, tasks, features),
         live,
     )
-    return Parts(learner, vocabulary, state, tally.copy())
+    classes = _component("classes", lambda found: _read_classes(found, learner, tally), header.get("classes"))
+    return Parts(learner, vocabulary, state, tally.copy(), classes)
+
+
+def _read_classes(found: Any, learner: Learner, tally: Floats) -> Classes:
+    """The classes in a header; without any, a classifier that has learned has the classes -1 and +1."""
+    if found is None:
+        return PLAIN if learner.target == "binary" and tally[:, EVENTS].any() else UNKNOWN
+    if learner.target != "binary" or not isinstance(found, list) or len(found) != 2 or found[0] == found[1]:
+        raise ValueError("they are not two different labels of a classifier")
+    return Classes(*(None if label is None else expect_label(label) for label in found))
 
 
 def _check_tally(tally: Floats, binary: bool) -> None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
+from weft.labels import UNKNOWN, Classes
 from weft.learner import Target
 from weft.streams import csv, jsonl, svmlight, vw
 from weft.streams.ahead import ahead
@@ -55,6 +56,7 @@ def read_chunks(
     on_wait: Callable[[], None] = lambda: None,
     task_column: str = "task",
     label_column: str = "y",
+    classes: Classes = UNKNOWN,
 ) -> Iterator[Chunk]:
     """Read a file of events; `-` is standard input, and what is compressed is unpacked.
 
@@ -65,9 +67,10 @@ def read_chunks(
     on_error  "stop" raises InputError at the first bad line; "skip" continues and lists it in `Chunk.skipped`
     start     the `Chunk.position` from which to continue; SourceChanged if the beginning of the file has changed
     on_wait   called several times a second while standard input or a pipe has nothing to read; it may raise
+    classes   those that a model knows already (`Model.label_classes`)
     """
     kind = format_of(source, format)
-    rules = Rules(target, labels, label_column if kind in ("csv", "tsv", "parquet", "arrow") else "y")
+    rules = Rules(target, labels, label_column if kind in ("csv", "tsv", "parquet", "arrow") else "y", classes)
     if kind in TABLES:
         table: Any = TableReader(
             _columns(source, kind, rules, task_column, label_column), rules, chunk, on_error == "skip"

@@ -52,6 +52,7 @@ class Reader:
         self.size = max(1, size)
         self.skip = skip
         self.rounds = Rounds()
+        self.classes = rules.classes
         self._found = 0
         self._is_resumed = False
         self._waiting: list[Fault] = []  # faults that are listed with the next chunk
@@ -128,7 +129,8 @@ class Reader:
 
         Rounds come last: a row that is refused for another reason does not affect the other rows of its round.
         """
-        faults = check_labels(events.label, events.line, events.rounds is not None, self.rules)
+        has_rounds = events.rounds is not None
+        faults, self.classes = check_labels(events.label, events.line, has_rounds, self.rules, self.classes)
         events = events.without({fault.line for fault in faults})
         if events.rounds is not None:
             names = self.scanner.tasks.names

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.labels import LARGEST_LABEL, SIZE, wrong_labels
+from weft.labels import LARGEST_LABEL, SIZE, UNKNOWN, Classes, Labels, wrong_labels
 from weft.learner import Target
 from weft.names import Name
 from weft.storage.batch import LARGEST
@@ -57,11 +57,12 @@ class Rules:
     target: Target = "binary"
     labels: bool = True  # False: a label may be missing, as when nothing is learned
     label: str = "y"  # the name of the label's field
+    classes: Classes = UNKNOWN  # those that are known before the file is read
 
     @property
     def write(self) -> str:
         """The remedy for a wrong label."""
-        return "write -1 or +1" if self.target == "binary" else "write a number"
+        return "write one of two classes, such as -1 and +1" if self.target == "binary" else "write a number"
 
 
 @dataclass
@@ -128,23 +129,28 @@ def check_row(row: dict[Name, float] | list[float]) -> None:
         raise Refused("x", f"{largest:g} is too large; scale values to {LARGEST:g} at most")
 
 
-def check_labels(labels: Floats, lines: Ints, has_rounds: bool, rules: Rules) -> list[Fault]:
-    """Faults of labels that a learner with this target does not take."""
-    bad = wrong_labels(labels, rules.target, dormant=has_rounds, missing=not rules.labels)
-    return [
-        Fault(int(lines[i]), rules.label, _label_reason(float(labels[i]), rules)) for i in np.flatnonzero(bad).tolist()
-    ]
+def check_labels(
+    labels: Floats, lines: Ints, has_rounds: bool, rules: Rules, classes: Classes
+) -> tuple[list[Fault], Classes]:
+    """Faults of labels that a learner with this target does not take, and the classes that are known now."""
+    if rules.target == "binary":
+        _, bad, classes = classes.encoded(Labels(labels), dormant=has_rounds)
+        bad = bad if has_rounds or not rules.labels else bad | np.isnan(labels)
+    else:
+        bad = wrong_labels(labels, rules.target, dormant=has_rounds, missing=not rules.labels)
+    where = np.flatnonzero(bad).tolist()
+    faults = [Fault(int(lines[i]), rules.label, _label_reason(float(labels[i]), rules, classes)) for i in where]
+    return faults, classes
 
 
-def _label_reason(y: float, rules: Rules) -> str:
+def _label_reason(y: float, rules: Rules, classes: Classes) -> str:
     if math.isnan(y):
         return f"the label is missing; {rules.write}"
     if math.isinf(y):
         return f"{y} is not finite; {rules.write}"
     if abs(y) > LARGEST_LABEL:
         return f"{y:g} is too large; {SIZE}"
-    hint = " (map 0/1 labels by 2 * y - 1)" if y in (0.0,) else ""
-    return f"{y:.12g} is not a label for a classifier; {rules.write}{hint}"
+    return f"{y:.12g} is not a label for this classifier; {classes.remedy()}"
 
 
 class Rounds:

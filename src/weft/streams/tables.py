@@ -46,6 +46,7 @@ class TableReader:
         self.size = max(1, size)
         self.skip = skip
         self.rounds = Rounds()
+        self.classes = rules.classes
         self.used = 0
 
     def skip_to(self, start: Position) -> bool:
@@ -94,7 +95,8 @@ class TableReader:
         return Piece(piece.events.part(at, len(piece.events)), faults, piece.rows)
 
     def _checked(self, events: Events) -> tuple[Events, list[Fault]]:
-        faults = check_labels(events.label, events.line, events.rounds is not None, self.rules)
+        has_rounds = events.rounds is not None
+        faults, self.classes = check_labels(events.label, events.line, has_rounds, self.rules, self.classes)
         events = events.without({fault.line for fault in faults})
         if events.rounds is not None:
             names = self.columns.tasks.names
