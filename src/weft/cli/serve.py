@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.options import example, parse_settings
+from weft.cli.options import example, parse_settings, parse_value
 
 if TYPE_CHECKING:
     from weft.serve.folder import Config, Folder
@@ -26,6 +26,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
 @click.option("--learner", metavar="NAME", help=f"Learner of a new folder.  [default: {DEFAULT_LEARNER}]")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner.")
+@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels of a new folder, if they are not numbers.")
 @click.option("--from-model", metavar="MODEL", help="Begin a new folder with the model in this file.")
 @click.option("--remember-for", metavar="TIME", help="Keep remembered predictions so long: 90d, 12h.  [default: 90d]")
 @click.option(
@@ -131,18 +132,22 @@ def configured(folder: "Folder", given: dict[str, Any]) -> "Config":
 def _new(folder: "Folder", given: dict[str, Any], told: dict[str, Any]) -> "Config":
     from weft.learners.catalogue import build, parameters_as_json
     from weft.model import load
+    from weft.refusals import expect_classes
     from weft.serve.folder import Config
 
     if given["from_model"]:
-        if given["learner"] or given["settings"]:
-            raise ValueError("--from-model brings its learner; leave --learner and --set out")
+        if given["learner"] or given["settings"] or given["classes"]:
+            raise ValueError("--from-model brings its learner; leave --learner, --set and --classes out")
         model = load(given["from_model"])
         base = model.to_bytes()
         config = Config(learner=model.name, parameters=model.parameters, base=base[-32:].hex(), **told)
         folder.make(config, base)
         return config
     learner = build(given["learner"] or DEFAULT_LEARNER, parse_settings(given["settings"]))
-    config = Config(learner=learner.name, parameters=parameters_as_json(learner), **told)
+    classes = _classes(given["classes"])
+    if classes is not None:
+        expect_classes(learner, classes)
+    config = Config(learner=learner.name, parameters=parameters_as_json(learner), classes=classes, **told)
     folder.make(config)
     return config
 
@@ -153,6 +158,8 @@ def _refuse_other(folder: "Folder", config: "Config", given: dict[str, Any]) -> 
 
     if given["from_model"]:
         raise ValueError(f"{folder.path} has a model already; leave --from-model out, or choose another folder")
+    if given["classes"] and _classes(given["classes"]) != config.classes:
+        raise ValueError(f"{folder.path} was made with other classes; leave --classes out")
     name = given["learner"] or config.learner
     asked = parameters_as_json(build(name, {**config.parameters, **parse_settings(given["settings"])}
                                      if name == config.learner else parse_settings(given["settings"])))  # fmt: skip
@@ -164,6 +171,10 @@ def _refuse_other(folder: "Folder", config: "Config", given: dict[str, Any]) -> 
             raise ValueError(
                 f"{folder.path} was made with {parameter}={held[parameter]}, not {value}; leave --set {parameter} out"
             )
+
+
+def _classes(text: str | None) -> list[Any] | None:
+    return None if text is None else [parse_value(part.strip()) for part in text.split(",")]
 
 
 def _told(given: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ it refuses again in replay: nothing is learned from it either way.
 import math
 from typing import Any, NamedTuple
 
-from weft.labels import one_label
+from weft.labels import Classes, one_label, plain_label
 from weft.model import Model
 from weft.names import plain, show_name
 from weft.refusals import expect_log_odds, expect_room, refuse_new_tasks
@@ -36,9 +36,9 @@ def apply(model: Model, entry: Entry) -> Applied:
     """Change the model by one entry."""
     try:
         if isinstance(entry, Learn):
-            return Applied(_issued(model, model.learn_one(entry.x, _label(entry.y), entry.task)))
+            return Applied(_issued(model, model.learn_one(entry.x, entry.y, entry.task, weight=entry.weight)))
         if isinstance(entry, Feedback):
-            return Applied(_issued(model, model.learn_one(entry.x, _label(entry.y), entry.task)))
+            return Applied(_issued(model, model.learn_one(entry.x, entry.y, entry.task)))
         if isinstance(entry, Remember):
             return Applied(predict(model, entry.task, entry.x))
     except ValueError as error:
@@ -66,15 +66,11 @@ def probability_of(model: Model, score: float) -> float | None:
     return 1.0 / (1.0 + math.exp(-score)) if score >= 0.0 else math.exp(score) / (1.0 + math.exp(score))
 
 
-def label_of(model: Model, score: float) -> float | int | None:
-    """The label that a score stands for."""
+def label_of(model: Model, score: float) -> Label | None:
+    """The label that a score stands for, one of the model's classes."""
     if model.target == "binary":
-        return 1 if score >= 0.0 else -1
+        return model.label_classes.shown[score >= 0.0]
     return score if math.isfinite(score) else None
-
-
-def _label(y: Label | None) -> Any:
-    return y
 
 
 def _cannot(model: Model, entry: Forget | Policy) -> str:
@@ -113,16 +109,41 @@ class Gate:
         self._tasks: set[Any] = set()
         self._features: set[Any] = set()
         self._columns = model.vocabulary.features.columns
+        self._classes = model.label_classes
 
-    def check(self, task: Task | None, x: Row | None, y: Label | None) -> None:
+    def check(self, task: Task | None, x: Row | None, y: Label | None, weight: float = 1.0) -> None:
         """Raise Problem unless the event can be learned."""
-        model = self._model
         self.check_event(task, x)
+        if weight != 1.0:
+            self._check_weight(weight)
         try:
-            one_label(y, model.target)
+            self._classes, before = self._classes_with(y), self._classes
         except ValueError as error:
             raise Problem("bad_label", 422, *split(str(error)), field="y") from None
-        self._check_names(task, x)
+        try:
+            self._check_names(task, x)
+        except Problem:
+            self._classes = before
+            raise
+
+    def _classes_with(self, y: Label | None) -> Classes:
+        """The classes after this label; ValueError if the model would refuse it."""
+        target, classes = self._model.target, self._classes
+        if target == "binary" and y is None:
+            raise ValueError("the label is missing; send y")
+        if one_label(y, target, classes) is not None:
+            return classes
+        extended = classes.extended([plain_label(y)])
+        one_label(y, target, extended if extended.is_complete else Classes(extended.shown[0], extended.shown[1]))
+        return extended
+
+    def _check_weight(self, weight: float) -> None:
+        if not 0.0 <= weight <= LARGEST:
+            raise Problem("bad_weight", 422, f"weight is {weight:g}", "write a number from 0 on", field="weight")
+        if not self._model.traits.takes_weights:
+            raise Problem(
+                "no_weights", 422, f"{self._model.name} takes no weights of events", "leave it out", field="weight"
+            )
 
     def check_event(self, task: Task | None, x: Row | None) -> None:
         """Raise Problem unless the event can be scored."""

@@ -86,11 +86,6 @@ def to_learn(limits: Limits, message: messages.LearnRequest | messages.LineReque
     id = None if message.id is UNSET else message.id
     task, x = event_of(limits, message, id)
     weight = 1.0 if message.weight is UNSET else message.weight
-    if weight != 1.0:
-        raise Problem(
-            "no_weights", 422, f"weight is {weight:g}, and this service takes events of weight 1 only",
-            "leave it out", field="weight",
-        )  # fmt: skip
     return ToLearn(task, x, None if message.y is UNSET else message.y, weight, id)
 
 

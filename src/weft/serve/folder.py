@@ -38,6 +38,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     learner: str
     parameters: dict[str, Any] = {}
     schema: dict[str, Any] | None = None
+    classes: list[str | bool | int | float] | None = None
+    """The two labels of a classifier, negative first, if they were declared."""
     base: str | None = None
     """The digest of base.weft."""
     keep_log: int | None = None

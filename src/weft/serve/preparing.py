@@ -74,7 +74,7 @@ class Group:
             known = self.log.seq_of(id)
             if known is not None:
                 return self._again(request, *known)
-        self._gate.check(task, x, y)
+        self._gate.check(task, x, y, weight)
         if id is not None:
             self.log.claim(id, self._next, request.mark)
         return self._append(Learn(task, x, y, weight, id))

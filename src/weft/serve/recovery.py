@@ -37,7 +37,7 @@ class Recovered(NamedTuple):
 def first_model(folder: Folder, config: Config) -> Model:
     """The model before the first entry."""
     if config.base is None:
-        return Model(build(config.learner, config.parameters))
+        return Model(build(config.learner, config.parameters), classes=config.classes)
     data = read_file(folder.base_path)
     if bytes(data[-32:]).hex() != config.base:
         raise FileError(f"{folder.base_path} is not the model that the service began with; restore it from a backup")
