@@ -55,6 +55,12 @@ class Client:
         self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
         self._here = threading.local()
 
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __repr__(self) -> str:
         return f"Client({self._parts.scheme}://{self._parts.netloc})"
 

@@ -89,17 +89,26 @@ def _serve(given: dict[str, Any]) -> None:
     expect_extra()
     from weft.serve.folder import Folder
     from weft.serve.limits import Limits
-    from weft.serve.run import Asked, serve
+    from weft.serve.log import Broken
+    from weft.serve.run import BROKEN, OF_THE_DISK, Asked, serve
+    from weft.store.problems import sentence
 
     limits = Limits(
         body=given["most_bytes"], line=given["most_bytes"], features=given["most_features"],
         name=given["longest_name"], queue=given["longest_queue"], connections=given["most_connections"],
         seconds=given["most_seconds"],
     )  # fmt: skip
-    folder = Folder(given["folder"]).locked()
+    folder = Folder(given["folder"])
     try:
+        folder.locked()
         config = configured(folder, given)
         code = serve(folder, config, Asked(given["host"], given["port"], limits, given["checkpoint_every"]))
+    except (Broken, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in OF_THE_DISK:
+            raise
+        from weft.cli.main import Failure
+
+        raise Failure(str(error) if isinstance(error, Broken) else sentence(error), BROKEN) from None
     finally:
         folder.unlock()
     raise click.exceptions.Exit(code)

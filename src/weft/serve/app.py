@@ -68,7 +68,7 @@ class Endpoint:
 
     def __init__(self, path: str, found: "App") -> None:
         self._app = found
-        self._path = path
+        self._name = path.replace(":path", "")
         self._routes = {route.method: route for route in ROUTES if route.path == path}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +88,7 @@ class Endpoint:
             app.report(error)
             hidden = Problem("internal", 500, "something went wrong inside of weft", "look at the log of the service")
             await send_answer(send, problem_answer(hidden))
-        app.answers[self._path, status] += 1
+        app.answers[self._name, status] += 1
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Any:
         app = self._app

@@ -25,6 +25,7 @@ FORMAT = 1
 NAME = "log.sqlite"
 CHECK_ALL_BELOW = 256 << 20
 """Bytes of a log up to which its pages are all checked when it is opened."""
+_OF_THE_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _APPLICATION = 0x77656674  # "weft"
 _TABLES = """
 CREATE TABLE log (seq INTEGER PRIMARY KEY, n INTEGER NOT NULL, crc INTEGER NOT NULL, blob BLOB NOT NULL);
@@ -300,5 +301,8 @@ class Log:
             raise OSError(f"cannot write {path}: {error}; free some space, or choose another place") from None
 
 
-def _unreadable(path: Path, error: sqlite3.Error) -> FileError:
+def _unreadable(path: Path, error: sqlite3.Error) -> Exception:
+    """What to raise: damage is refused, an error of the disk ends the process."""
+    if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _OF_THE_DISK:
+        return Broken(f"{path}: {error}")
     return FileError(f"{path} cannot be read ({error}); restore the folder from a backup")

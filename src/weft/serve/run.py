@@ -1,6 +1,7 @@
 """A folder served over HTTP, until a signal ends it."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -23,6 +24,8 @@ from weft.stream import Stream
 
 BROKEN = 70
 """Exit code when writing or flushing has failed."""
+OF_THE_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+"""Errors of writing that are nobody's mistake."""
 DRAIN = 20
 """Seconds in which requests that have begun may end when the service stops."""
 
