@@ -7,7 +7,7 @@ BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test quick check lint types layers bench bench-quick mutants venv lock clean
+.PHONY: run test quick check lint types layers bench bench-quick mutants bench-serve venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo
@@ -38,6 +38,9 @@ bench: $(BENCH)/.bench
 
 bench-quick: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks --quick
+
+bench-serve: venv
+	$(VENV)/bin/python benchmarks/serve.py $(SERVE)
 
 venv: $(VENV)/.dev
 

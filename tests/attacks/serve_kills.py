@@ -1,4 +1,4 @@
-"""`weft serve` is killed (kill -9) at random moments while clients learn, and started again; the history must be explained.
+"""`weft serve` is killed (kill -9) at random moments while clients learn, and started again.
 
 Clients send events under ids, send them again when no answer comes, and note every acknowledgement. At the end
 `serve.histories` reads the log without weft: acknowledged = learned exactly once, and the model of the service is the

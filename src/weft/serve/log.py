@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from weft.serve.entries import Entry, Learn, checksum, decode, encode
 from weft.store.digests import FileError
+from weft.store.files import sync_folder
 
 FORMAT = 1
 """Layout of the tables, kept as SQLite's user_version."""
@@ -90,12 +91,19 @@ class Log:
             raise _unreadable(path, error) from None
 
     def _prepare(self, synchronous: str) -> None:
-        if not self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            self._db.execute("PRAGMA journal_mode=WAL")
+        [mode] = self._db.execute("PRAGMA journal_mode=WAL").fetchone()  # an error of the disk is told by this alone
+        if mode != "wal":
+            raise Broken(f"{self.path}: the log cannot be made a write-ahead log")
+        [tables] = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        # The write-ahead log is there now. SQLite flushes its folder too, but does not say when that fails.
+        try:
+            sync_folder(str(self.path.parent.absolute()))
+        except OSError as error:
+            raise Broken(f"{self.path.parent}: {error.strerror}") from None
+        if not tables:
             self._db.executescript(
                 f"BEGIN; PRAGMA application_id={_APPLICATION}; PRAGMA user_version={FORMAT}; {_TABLES} COMMIT;"
             )
-        self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute(f"PRAGMA synchronous={synchronous}")
         self._db.execute("PRAGMA wal_autocheckpoint=4000")
         # What a killed process wrote and did not flush may be read here, and would be lost by a power cut after it was
