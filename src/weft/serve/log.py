@@ -76,6 +76,7 @@ class Log:
 
     def __init__(self, path: Path, *, read_only: bool = False, synchronous: str = "FULL") -> None:
         self.path = path
+        self._read_only = read_only
         mode = "ro" if read_only else "rwc"
         try:
             self._db = sqlite3.connect(
@@ -122,8 +123,10 @@ class Log:
             )
 
     def close(self) -> None:
-        """Flush what is in the write-ahead log, and close."""
+        """Flush what is in the write-ahead log, and close: SQLite would flush it too, and not say when that fails."""
         try:
+            if not self._read_only and not self._db.in_transaction:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._db.close()
         except sqlite3.Error as error:
             raise Broken(f"{self.path}: {error}") from None
