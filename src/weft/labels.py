@@ -7,6 +7,7 @@ beforehand, so that a label that a model will not take is refused by its line.
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -119,10 +120,15 @@ PLAIN, UNKNOWN = Classes(-1, 1), Classes()
 """The classes -1 and +1; those of a model that has met no label."""
 
 
+def one_kind(labels: Sequence[Label | None]) -> bool:
+    """Are all labels of one type, so that an array of them can be of that type?"""
+    return len({type(label) for label in labels}) == 1
+
+
 def named_classes(classes: Classes) -> Array:
     """An array of the two classes, to be indexed by whether a score is positive."""
     shown = classes.shown
-    if len({type(label) for label in shown}) == 1:
+    if one_kind(shown):
         return np.array(shown)
     mixed = np.empty(2, object)
     mixed[:] = shown

@@ -21,6 +21,7 @@ COMMANDS = (
     "learn",
     "predict",
     "compare",
+    "tune",
     "inspect",
     "catalogue",
     "pack",
