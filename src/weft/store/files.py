@@ -129,7 +129,7 @@ class Output:
         os.replace(self._temporary, self._real)  # before it is closed: its lock keeps others from sweeping it
         self._temporary = None
         self._file.close()
-        _sync_folder(os.path.dirname(self._real))
+        sync_folder(os.path.dirname(self._real))
 
     def _abandon(self) -> None:
         """Remove what was written; the error that led here is the one to report."""
@@ -251,7 +251,7 @@ def _keep_owner_and_mode(descriptor: int, path: str, before: os.stat_result) -> 
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Flush the new entry of the folder to disk, where the system can do that."""
     if sys.platform == "win32":
         return
