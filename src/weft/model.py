@@ -96,7 +96,6 @@ class Model(SingleEvents, Learned):
         self._set_classes(parts.classes)
         self._schema = parts.schema
         self._encoder = None
-        self._width: int | None = None  # of the dense tables that were learned
         self.vocabulary.reads_missing = self.traits.reads_missing
         self._may_warn = True
         self._single: Single | None = None
@@ -156,13 +155,22 @@ class Model(SingleEvents, Learned):
         hyper, learn = self.learner.hyper, self._kernels.learn
         proposal = self._proposed(stream)
         self._compile(trace)
+        shards = parallel.shards_of(self._kernels, self.traits, proposal.batch, trace)
 
         def learn_from(batch: Batch, done: int) -> int:
             return learn(hyper, self.state, batch, done, scores, trace)
 
+        def learn_shards(batch: Batch, done: int) -> int:
+            parallel.learn(learn, hyper, self.state, shards, self._grown_for_round)
+            for shard in shards:
+                shard.report(scores, trace)
+            return len(batch.rounds) - 1
+
         with held_back():
             trace[:] = 0.0
-            self._run(proposal, learn_from, lambda batch: self.tally.count(batch, scores))
+            in_threads = len(shards) > 1
+            rule = learn_shards if in_threads else learn_from
+            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores), in_threads)
             return self._warning()
 
     def _stream(self, source: Any) -> Stream:
@@ -196,10 +204,10 @@ class Model(SingleEvents, Learned):
         refusals.refuse_weights(self.learner, stream)
         known = stream.classes if self._classes == UNKNOWN else self._classes
         labels, classes = stream.targets(self.target, known)
-        refusals.refuse_positions(self.vocabulary.features, self._width, stream)
+        refusals.refuse_positions(self.vocabulary.features, stream)
         schema = stream.schema if self.vocabulary.features.size.later == 0 else None
         proposal = self.vocabulary.propose(stream, labels)
-        proposal = proposal._replace(classes=classes, schema=schema, width=stream.columns if stream.is_dense else None)
+        proposal = proposal._replace(classes=classes, schema=schema)
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
@@ -209,7 +217,13 @@ class Model(SingleEvents, Learned):
     def _sizes_after(self, proposal: Proposal) -> tuple[int, int]:
         return self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
 
-    def _run(self, proposal: Proposal, learn_from: Callable[[Batch, int], int], end: Callable[[Batch], None]) -> None:
+    def _run(
+        self,
+        proposal: Proposal,
+        learn_from: Callable[[Batch, int], int],
+        end: Callable[[Batch], None],
+        in_threads: bool = False,
+    ) -> None:
         """Accept the names of a proposal and learn its batch.
 
         Whoever runs out of memory before the first round finds the model as it was. Any failure after that leaves a
@@ -226,7 +240,6 @@ class Model(SingleEvents, Learned):
                 self._set_classes(proposal.classes)
             if self._schema is None and proposal.schema is not None:
                 self._schema = proposal.schema
-            self._width = proposal.width or self._width
             if self._single is not None and self._single.room < min(len(self.vocabulary.features), SINGLE_ROOM):
                 self._single = None
             self._hooks.admit(self.state, self.vocabulary.features.columns)
@@ -237,7 +250,8 @@ class Model(SingleEvents, Learned):
             end(batch)
         except BaseException as error:
             if has_begun or not isinstance(error, MemoryError):
-                self._guard.give_up(error, f"after {done} of {last} rounds")
+                where = f"in the middle of {last} rounds" if in_threads else f"after {done} of {last} rounds"
+                self._guard.give_up(error, where)
             raise
 
     def _compile(self, trace: Floats) -> None:
@@ -258,6 +272,11 @@ class Model(SingleEvents, Learned):
         """Room for the rounds of a batch from `done` on, at least for the first of them, and for so many names."""
         grown = make_room_for_round(self.state, self.learner.plan, tasks, features, batch, done, self.traits.pooled)
         self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
+
+    def _grown_for_round(self, batch: Batch, done: int) -> Any:
+        """The state with room for the next round of a batch whose names are all known."""
+        self._make_room_for_rounds(batch, done, *self._sizes)
+        return self.state
 
     def _replace_state(self, state: Any) -> None:
         if state is not self.state:
@@ -287,7 +306,7 @@ class Model(SingleEvents, Learned):
             is_source = task is None and self._schema is not None
             X = self._unlabelled(X) if is_source else Stream(X, None, task)
         refusals.refuse_other_schema(self._schema, X)
-        refusals.refuse_positions(self.vocabulary.features, self._width, X)
+        refusals.refuse_positions(self.vocabulary.features, X)
         return self._score(X)
 
     def _unlabelled(self, source: Any) -> Stream:

@@ -88,12 +88,12 @@ def refuse_other_schema(schema: Schema | None, stream: Stream) -> None:
         )
 
 
-def refuse_positions(features: Names, learned: int | None, stream: Stream) -> None:
+def refuse_positions(features: Names, stream: Stream) -> None:
     """Columns without names for a model that has learned names, and a dense table of another width than before.
 
-    `learned` is the width of the dense tables that were learned; None if it is not known, as in a model from a file.
+    A sparse matrix may have any number of columns: those that were never seen are not known yet.
     """
-    width = stream.columns
+    width, learned = stream.columns, features.columns
     if width is None:
         return
     if features.has_text:
@@ -101,10 +101,10 @@ def refuse_positions(features: Names, learned: int | None, stream: Stream) -> No
             f"the rows have {width} columns without names, but the model has learned features with names, such as "
             f"{features[features.columns]!r}; give dicts or a data frame with these names"
         )
-    if stream.is_dense and learned is not None and width != learned:
+    if stream.is_dense and learned > 0 and width != learned:
         raise ValueError(
-            f"the table has {width} columns, but the model has learned tables with {learned}; "
-            "give the same columns, or names for them"
+            f"the table has {width} columns, but the model has learned rows with {learned}; give the same columns, "
+            "names for them, or a sparse matrix"
         )
 
 
