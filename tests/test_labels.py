@@ -9,7 +9,17 @@ import pytest
 
 import weft
 from weft import labels
-from weft.labels import LARGEST_LABEL, PLAIN, UNKNOWN, Classes, Labels, one_label, scalar_label, wrong_labels
+from weft.labels import (
+    LARGEST_LABEL,
+    PLAIN,
+    UNKNOWN,
+    Classes,
+    Labels,
+    label_array,
+    one_label,
+    scalar_label,
+    wrong_labels,
+)
 from weft.store.digests import FileError
 from weft.stream import Stream
 from weft.streams import read_chunks
@@ -280,3 +290,11 @@ def test_learners_without_a_gradient_step_refuse_weights():
     with pytest.raises(ValueError, match=r"row 0: weight 0\.5; pa takes no weights of events"):
         model.learn_one({"a": 1.0}, 1, "ann", weight=0.5)
     assert model.to_bytes() == before
+
+
+def test_labels_of_another_kind_are_not_classes():
+    """One word among numbers is a label that does not fit, not the only class."""
+    labels = label_array([1, -1, "spam", 1])
+    y, wrong, classes = UNKNOWN.encoded(labels, dormant=False)
+    assert (wrong.tolist(), classes.shown) == ([False, False, True, False], (-1, 1))
+    assert y[[0, 1, 3]].tolist() == [1.0, -1.0, 1.0]

@@ -154,7 +154,8 @@ def _same(known: Label, label: Label) -> bool:
 
 
 def _first_classes(new: list[Label]) -> Classes:
-    """The classes of a model that has met no label before."""
+    """The classes of a model that has met no label before: those of the kind that comes first, numbers or other."""
+    new = [label for label in new if is_number(label) == is_number(new[0])]
     if all(map(is_number, new)):
         if set(new) <= {-1, 1}:
             return Classes(-1, 1) if -1 in new else Classes(None, 1)

@@ -335,6 +335,7 @@ class Stream:
         """The same events with other labels, one per example; NaN where a task is dormant."""
         other = copy(self)
         other._set_examples(self._row, y, self._bounds, self.has_rounds)
+        other.classes = UNKNOWN  # those of the labels before
         return other
 
     @property

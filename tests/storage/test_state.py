@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import weft
 from batches import batch_of, event, open_pairs
@@ -259,7 +260,7 @@ def test_regions_become_a_table(name, size, monkeypatch):
         ]
         assert bool(model.state.pairs.layout[pairs.HASHED]) == (limit > 0)
         learned = model.to_bytes()
-        scores.append(model.learn(weft.Stream(more, [1.0], [9])))
+        scores.append(model.learn(weft.Stream(sparse.csr_array(more), [1.0], [9])))
         assert model.state.pairs.layout[pairs.HASHED]
         scores.append(model.score(X, task))
         found.append((np.concatenate(scores).tobytes(), learned, model.to_bytes()))

@@ -20,12 +20,12 @@ FAULTS = [
     (
         "jsonl",
         '{"task": "ann", "x": {"a": 1}, "y": "yes"}',
-        'field "y": "yes" is not a number; write one of two classes, such as -1 and +1',
+        'field "y": "yes" is not a label for this learner; classification takes two classes',
     ),
     (
         "jsonl",
-        '{"task": "ann", "x": {"a": 1}, "y": true}',
-        'field "y": true is not a number; write one of two classes',
+        '{"task": "ann", "x": {"a": 1}, "y": [1]}',
+        'field "y": [1] is not a number; write one of two classes',
     ),
     (
         "jsonl",

@@ -69,7 +69,6 @@ def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Fo
 
     model = load(model_path)
     fields = find_fields(files, reading, model)
-    _note_learned(files, model_path)
     found = _Found(judge=_Judge(model.target, model.label_classes))
     with writing(form) as write:
         for file in files:
@@ -80,7 +79,7 @@ def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Fo
                     scores = model.score(stream)
                     found.add(model, chunk, stream, scores)
                     write(columns_of(model, chunk, scores))
-    _report(found, form)
+    _report(found, form, _learned(files, model_path))
 
 
 def _chunks(file: str, model: "Model", reading: Reading, fields: Fields) -> Any:
@@ -114,16 +113,14 @@ class _Found:
         self.judge.count(chunk, scores)
 
 
-def _note_learned(files: tuple[str, ...], model_path: str) -> None:
-    """A file that the model has learned is predicted better than new events."""
+def _learned(files: tuple[str, ...], model_path: str) -> list[str]:
+    """The files that the model has learned, which it predicts better than new events."""
     from weft.cli.progress_file import last_state, source_key
     from weft.store.reading import stored_digest
 
     path = Path(model_path)
     known = last_state(path, stored_digest(path)).sources
-    for file in files:
-        if file != "-" and source_key(file) in known:
-            tell(f"weft: note: the model has learned {file}; these are not honest predictions")
+    return [file for file in files if file != "-" and source_key(file) in known]
 
 
 def _expect_out(out: str | None, file: str, model_path: str) -> None:
@@ -138,7 +135,7 @@ def _expect_out(out: str | None, file: str, model_path: str) -> None:
     expect_place(out)
 
 
-def _report(found: _Found, form: Form) -> None:
+def _report(found: _Found, form: Form, learned: list[str]) -> None:
     if not form.is_shown:
         tell(f"weft: wrote {plural(found.events, 'prediction')} to {form.out}")
     if found.skipped:
@@ -148,6 +145,8 @@ def _report(found: _Found, form: Form) -> None:
         tell(f"weft: note: {plural(len(found.unknown), 'task')} new to the model ({names})")
     if found.strange:
         tell(f"weft: note: {plural(found.strange, 'event')} without any feature that the model knows")
+    for file in learned:
+        tell(f"weft: note: the model has learned {file}; these are not honest predictions")
     if found.judge.events:
         tell(f"weft: {found.judge.sentence()}")
 
