@@ -67,7 +67,9 @@ def in_plain_python(model):
     sizes |= dict(zip(COUNTED, state.used.tolist(), strict=False)) if plan.has_counts else {}
     for name, axes in plan.axes.items():
         if name not in arrays:
-            arrays[name] = getattr(state, name)[tuple(slice(0, sizes.get(axis, axis)) for axis in axes)]
+            array = getattr(state, name)[tuple(slice(0, sizes.get(axis, axis)) for axis in axes)]
+            if name not in plan.optional or np.any(array):
+                arrays[name] = array
     arrays = {f"state.{name}": array for name, array in arrays.items()} | {"tally": model.tally.live[:tasks]}
     listed = [
         {"name": name, "type": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}

@@ -30,7 +30,7 @@ labels, and the do-no-harm layer, count an event of any weight above 0 once; an 
 `events.score_event` and `events.learn_event` are these steps in code. Nothing is tuned by the user.
 
 >>> import weft
->>> model = weft.Model("auto")
+>>> model = weft.Model("auto", effort="fast")
 >>> for x, y, task in [({"x": 1, "f": 2}, 1, "a"), ({"x": 3}, -1, "b"), ({"x": 2, "f": 1}, 1, "a")]:
 ...     score = model.learn_one(x, y, task)
 >>> round(score, 6), round(float(model.predict_proba([{"x": 0.5, "f": 4}], ["a"])[0]), 6)
