@@ -1,12 +1,15 @@
 """Labels: which of them a learner takes. Readers of files, streams and single events all ask here.
 
-A label is checked once: by the reader that found it in a line of a file, by the stream that was given an array, or by
-the model that was given one event. Who has checked labels says so, see `weft.stream.Stream.of_checked`.
+A classifier has two classes: -1 and +1, 0 and 1, False and True, or any two strings. Streams keep labels as they were
+given; the model decides what they mean and remembers its classes (`Classes`). Readers of files follow the same rule
+beforehand, so that a label that a model will not take is refused by its line.
 """
 
 import math
 import numbers
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +20,180 @@ LARGEST_LABEL = 1e100
 """Labels beyond this are refused: squares of what is predicted from them stay finite."""
 
 SIZE = f"labels lie within -{LARGEST_LABEL:g} .. {LARGEST_LABEL:g}, scale them or leave the row out"
-CLASSES = 'classification takes -1 and +1 (map 0/1 labels by 2 * y - 1), numbers need loss="square" or the like'
+CLASSES = (
+    "classification takes two classes (-1 and +1, 0 and 1, False and True, or two strings), "
+    'numbers need loss="square" or the like'
+)
+
+Label = str | bool | int | float
+"""A label as users write it."""
+
+
+class Labels(NamedTuple):
+    """Labels of a stream: numbers, or codes of `names` if they are not numbers; NaN where one is missing."""
+
+    values: Floats
+    names: tuple[Label, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The two classes of a model; None where one of them is not known yet.
+
+    >>> classes = Classes().extended([0, 1]); classes.negative, classes.positive
+    (0, 1)
+    >>> Classes(positive="spam").extended(["ham"])
+    Classes(negative='ham', positive='spam')
+    """
+
+    negative: Label | None = None
+    positive: Label | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Are both classes known?"""
+        return self.negative is not None and self.positive is not None
+
+    @property
+    def shown(self) -> tuple[Label | None, Label | None]:
+        """Both classes, negative first, as predictions name them: -1 and 1 as long as nothing else is known."""
+        if self.negative is None and (self.positive is None or self.positive == 1):
+            return -1, 1
+        return self.negative, self.positive
+
+    @property
+    def codes(self) -> dict[Label, float]:
+        """What a single event's label is to the learner, as far as it is known. 1, 1.0 and True are one key."""
+        pairs = ((self.negative, -1.0), (self.positive, 1.0))
+        return {label: code for label, code in pairs if label is not None}
+
+    def extended(self, found: list[Label]) -> "Classes":
+        """The classes when these labels, in order of appearance, are met as well; a third one is not added.
+
+        ValueError if they cannot be told apart: one string alone does not say whether it is the positive class.
+        """
+        new = [label for label in dict.fromkeys(found) if self.code_of(label) is None]
+        if not new or self.is_complete:
+            return self
+        if self.positive is None and self.negative is None:
+            return _first_classes(new)
+        if self.positive is None:
+            return Classes(self.negative, new[0])
+        if self.positive == 1 and not isinstance(self.positive, str | bool):
+            usual = [label for label in new if is_number(label) and label in (0, -1)]
+            return Classes(usual[0], self.positive) if usual else self
+        return Classes(new[0], self.positive)
+
+    def code_of(self, label: Label) -> float | None:
+        """-1.0, 1.0, or None for a label that is not one of the classes."""
+        for known, code in ((self.negative, -1.0), (self.positive, 1.0)):
+            if known is not None and _same(known, label):
+                return code
+        return None
+
+    def remedy(self) -> str:
+        """What to do about a label that is neither class."""
+        if not self.is_complete or self == PLAIN:
+            return CLASSES
+        return f"the classes of this model are {self.negative!r} and {self.positive!r}"
+
+    def encoded(self, labels: Labels, dormant: bool) -> tuple[Floats, Array, "Classes"]:
+        """-1 and +1 for classes and NaN for missing labels; which labels are neither class; and the classes now.
+
+        `dormant`: 0 marks a task that is not learned, unless it is one of the classes.
+        """
+        classes = self if self.is_complete else self.extended(_distinct(labels, dormant))
+        values = labels.values
+        y = np.full(len(values), np.nan)
+        is_class = np.isnan(values)
+        for label, code in ((classes.negative, -1.0), (classes.positive, 1.0)):
+            if label is not None:
+                mask = _where(labels, label)
+                y[mask] = code
+                is_class = is_class | mask
+        if dormant and labels.names is None:
+            is_class = is_class | (values == 0.0)
+        return y, ~is_class, classes
+
+
+PLAIN, UNKNOWN = Classes(-1, 1), Classes()
+"""The classes -1 and +1; those of a model that has met no label."""
+
+
+def one_kind(labels: Sequence[Label | None]) -> bool:
+    """Are all labels of one type, so that an array of them can be of that type?"""
+    return len({type(label) for label in labels}) == 1
+
+
+def named_classes(classes: Classes) -> Array:
+    """An array of the two classes, to be indexed by whether a score is positive."""
+    shown = classes.shown
+    if one_kind(shown):
+        return np.array(shown)
+    mixed = np.empty(2, object)
+    mixed[:] = shown
+    return mixed
+
+
+def is_number(label: Any) -> bool:
+    """Is it a number, and not a truth value?"""
+    return isinstance(label, numbers.Real) and not isinstance(label, bool | np.bool_)
+
+
+def expect_label(label: Any) -> Label:
+    """A class as a user or a file gives it; ValueError if it cannot be one."""
+    if not isinstance(label, str | bool | np.bool_):
+        scalar_label(label)
+    return plain_label(label)
+
+
+def _same(known: Label, label: Label) -> bool:
+    if isinstance(known, str) or isinstance(label, str):
+        return type(known) is type(label) and known == label
+    return known == label and (isinstance(known, bool) == isinstance(label, bool) or known in (0, 1))
+
+
+def _first_classes(new: list[Label]) -> Classes:
+    """The classes of a model that has met no label before."""
+    if all(map(is_number, new)):
+        if set(new) <= {-1, 1}:
+            return Classes(-1, 1) if -1 in new else Classes(None, 1)
+        return Classes(0, 1) if set(new) <= {0, 1} else PLAIN
+    if all(isinstance(label, bool) for label in new):
+        return Classes(False, True)
+    words = [label for label in new if isinstance(label, str)]
+    if len(words) == 1:
+        raise ValueError(
+            f"{words[0]!r} is the only label so far; give both classes, negative first (classes=[..., ...]), "
+            "or begin with events of both"
+        )
+    return Classes(*sorted(words[:2])) if words else PLAIN
+
+
+def _distinct(labels: Labels, dormant: bool) -> list[Label]:
+    """The labels that appear, in order of appearance as far as that matters."""
+    values = labels.values[~np.isnan(labels.values)]
+    if labels.names is None:
+        usual = [label for label in (-1, 0, 1) if np.any(values == label)]
+        if np.all(np.isin(values, usual)):
+            return [label for label in usual if not (dormant and label == 0)]
+        found, first = np.unique(values, return_index=True)
+        order = found[np.argsort(first)].tolist()
+        return [int(y) if y.is_integer() else y for y in order if not (dormant and y == 0.0)]
+    found, first = np.unique(values.astype(np.int64), return_index=True)
+    return [labels.names[code] for code in found[np.argsort(first)].tolist()]
+
+
+def _where(labels: Labels, label: Label) -> Array:
+    """Which labels are this one, as a mask."""
+    if labels.names is None:
+        return np.asarray(labels.values == label) if is_number(label) or label in (False, True) else _none(labels)
+    same = [code for code, name in enumerate(labels.names) if _same(label, name)]
+    return np.isin(labels.values, same) if same else _none(labels)
+
+
+def _none(labels: Labels) -> Array:
+    return np.zeros(len(labels.values), bool)
 
 
 def wrong_labels(y: Floats, target: Target, *, dormant: bool, missing: bool = False) -> Array:
@@ -45,14 +221,27 @@ def too_large(y: Floats) -> Array:
     return np.asarray(np.abs(y) > LARGEST_LABEL)
 
 
-def one_label(y: Any, target: Target) -> float:
-    """The label of a single event, as a learner of that kind takes it."""
-    if target == "point" and y is None:
+def one_label(y: Any, target: Target, classes: Classes) -> float | None:
+    """The label of a single event, as a learner of that kind takes it; None if the classes have to be found out."""
+    if target == "point":
         return 0.0
-    label = scalar_label(y)
-    if target == "binary" and abs(label) != 1.0:
-        raise ValueError(f"label {y!r}; {CLASSES}")
-    return 0.0 if target == "point" else label
+    if target == "real":
+        return scalar_label(y)
+    if not isinstance(y, str | bool | np.bool_):
+        scalar_label(y)
+    code = classes.code_of(plain_label(y))
+    if code is None and classes.is_complete:
+        raise ValueError(f"label {y!r}; {classes.remedy()}")
+    return code
+
+
+def plain_label(y: Any) -> Label:
+    """A label without NumPy's types; integers are integers also if they came as floats."""
+    if isinstance(y, str):
+        return str(y)
+    if isinstance(y, bool | np.bool_):
+        return bool(y)
+    return int(y) if float(y).is_integer() else float(y)
 
 
 def scalar_label(y: Any) -> float:
@@ -70,23 +259,35 @@ def scalar_label(y: Any) -> float:
     return value
 
 
-def label_array(y: Any) -> Floats:
-    """A new array of floats; what is not a number is refused by its row."""
+def label_array(y: Any) -> Labels:
+    """New arrays of labels: numbers, or codes where labels are strings or truth values; others are refused by row."""
     try:
         array = np.asarray(y)
     except ValueError:  # lists of different lengths
         array = np.array(list(y), object)
     if array.ndim == 0:
         raise ValueError(f"y is {y!r}; give one label per row")
-    if array.dtype.kind not in "fiu":
-        array = np.asarray(y, object) if array.dtype.kind != "O" else array
-        for place, label in np.ndenumerate(array):
-            if isinstance(label, bool | np.bool_) or not isinstance(label, numbers.Real):
-                raise ValueError(
-                    f"row {place[0]}: label {label!r} is not a number; classification takes -1 and +1 "
-                    "(map True/False by 2 * y - 1), weft.reductions takes labels of any kind"
-                )
-    try:
-        return array.astype(np.float64)
-    except OverflowError:
-        raise ValueError("y holds a label that is too large a number; labels must be finite") from None
+    if array.dtype.kind in "fiu":
+        return Labels(array.astype(np.float64))
+    if array.dtype.kind in "US" and any(is_number(label) for label in y):
+        array = np.array(list(y), object)  # NumPy has made strings of numbers
+    found = array.astype(object) if array.dtype.kind != "O" else array
+    if all(map(is_number, found.flat)):
+        try:
+            return Labels(found.astype(np.float64))
+        except OverflowError:
+            raise ValueError("y holds a label that is too large a number; labels must be finite") from None
+    return _coded(found)
+
+
+def _coded(found: Any) -> Labels:
+    """Codes of labels that are not all numbers."""
+    values, names = np.full(found.shape, np.nan), dict[tuple[type, Label], int]()
+    for place, label in np.ndenumerate(found):
+        if label is None or (isinstance(label, float) and math.isnan(label)):
+            continue
+        if not isinstance(label, str | bool | np.bool_ | numbers.Real):
+            raise ValueError(f"row {place[0]}: label {label!r} is not a number, a truth value or a string; {CLASSES}")
+        plain = plain_label(label)
+        values[place] = names.setdefault((type(plain), plain), len(names))
+    return Labels(values, tuple(name for _, name in names))

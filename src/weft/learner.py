@@ -60,6 +60,10 @@ class Traits:
     """The rule, or the matrix of a graph, stands on BLAS and LAPACK, whose last bits depend on the processor."""
     keeps_integers: bool = True
     """There are slots or counts in the state, not numbers of models only."""
+    takes_weights: bool = False
+    """Events may have weights other than 1: the step is as many times as long."""
+    reads_missing: bool = False
+    """An entry whose value is NaN says that the feature is missing, which is not the same as zero."""
     trace: tuple[str, ...] = TRACE
     """The columns of a trace."""
 
@@ -173,6 +177,22 @@ class Shares(NamedTuple):
     def scaled(self, factor: float) -> "Shares":
         """All weights times a factor."""
         return Shares(factor * self.own, factor * self.shared, self.slots, factor * self.neighbours)
+
+
+class SeenRow(NamedTuple):
+    """A row as a learner sees it that brings rows to a scale of its own, and what its score is made of.
+
+    `own` and `shared` are parts in the units of the scaled row, biases included; `amounts` add up to `score`.
+    """
+
+    features: Ints
+    values: Floats
+    own_bias: float
+    shared_bias: float
+    own: float
+    shared: float
+    score: float
+    amounts: dict[str, float]
 
 
 class Kept(NamedTuple):

@@ -8,9 +8,11 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.graphs.reading import Graph
+from weft.labels import UNKNOWN, Classes, expect_label
 from weft.learner import Learner
 from weft.maths.losses import LOGISTIC
-from weft.names import Name, declared
+from weft.names import Name, Names, declared
+from weft.schema import Schema
 from weft.storage.rows import REMEDY
 from weft.stream import Stream
 
@@ -56,6 +58,64 @@ def expect_stream(stream: Any) -> None:
         raise ValueError(f"learn takes a weft.Stream, not {type(stream).__name__}; write weft.Stream(X, y, task)")
 
 
+def expect_classes(learner: Learner, classes: Any) -> Classes:
+    """The two classes that a user declares."""
+    if learner.target != "binary":
+        raise ValueError(f"{learner.name} with these parameters does not classify; leave classes out")
+    found = [expect_label(label) for label in classes] if not isinstance(classes, str) else []
+    if len(found) != 2 or found[0] == found[1]:
+        raise ValueError(f"classes={classes!r} must be two different labels, negative first; more need weft.Multiclass")
+    return Classes(*found)
+
+
+def first_classes(learner: Learner, classes: Any, schema: Schema | None) -> Classes:
+    """The classes of a new model: declared, or as far as its schema says them."""
+    if schema is not None and not isinstance(schema, Schema):
+        raise ValueError(f"schema is a {type(schema).__name__}; give a weft.Schema")
+    if classes is not None:
+        return expect_classes(learner, classes)
+    if schema is None or schema.positive is None or learner.target != "binary":
+        return UNKNOWN
+    return Classes(positive=expect_label(schema.positive))
+
+
+def refuse_other_schema(schema: Schema | None, stream: Stream) -> None:
+    """A stream that was made by another schema than that of the model."""
+    if schema is not None and stream.schema is not None and schema != stream.schema:
+        raise ValueError(
+            f"the stream was made by another schema than that of the model: {stream.schema.difference(schema)}; "
+            "use model.schema"
+        )
+
+
+def refuse_positions(features: Names, stream: Stream) -> None:
+    """Columns without names for a model that has learned names, and a dense table of another width than before."""
+    width = stream.columns
+    if width is None:
+        return
+    if features.has_text:
+        raise ValueError(
+            f"the rows have {width} columns without names, but the model has learned features with names, such as "
+            f"{features[features.columns]!r}; give dicts or a data frame with these names"
+        )
+    if stream.is_dense and features.columns and width != features.columns:
+        raise ValueError(
+            f"the table has {width} columns, but the model has learned tables with {features.columns}; "
+            "give the same columns, or names for them"
+        )
+
+
+def refuse_weights(learner: Learner, stream: Stream) -> None:
+    """Weights other than 1, for a learner whose rule does not say what they mean."""
+    weight = stream._weight
+    if weight is not None and not learner.traits.takes_weights and np.any(weight != 1.0):
+        at = int(np.argmax(weight != 1.0))
+        raise ValueError(
+            f"row {at}: weight {weight[at]:g}; {learner.name} takes no weights of events, leave them out or choose a "
+            "learner with a gradient step such as auto or mt-ogd"
+        )
+
+
 def expect_trace(trace: Any, rows: int, columns: int) -> Floats:
     """The array to fill, one without rows if there is none; refuse what compiled code could not take."""
     shape = (rows, columns)
@@ -70,9 +130,14 @@ def expect_trace(trace: Any, rows: int, columns: int) -> Floats:
     return trace
 
 
+def has_log_odds(learner: Learner) -> bool:
+    """Are the scores log-odds, from which probabilities follow?"""
+    return learner.target == "binary" and learner.tally_loss[0] == LOGISTIC
+
+
 def expect_log_odds(learner: Learner) -> None:
     """Refuse probabilities from scores that are something else."""
-    if learner.target != "binary" or learner.tally_loss[0] != LOGISTIC:
+    if not has_log_odds(learner):
         raise ValueError(
             f"{learner.name} with these parameters has scores that are not log-odds; probabilities need a "
             'learner with loss="logistic", such as auto'

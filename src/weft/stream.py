@@ -1,15 +1,20 @@
 """Stream: rows, labels, tasks and rounds, checked once."""
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.labels import CLASSES, SIZE, label_array, too_large, wrong_labels
+from weft.encoding.careful import LARGEST_WEIGHT
+from weft.encoding.collected import Encoded, label_codes, round_bounds
+from weft.encoding.sources import encode
+from weft.labels import PLAIN, SIZE, UNKNOWN, Classes, Labels, label_array, too_large
 from weft.learner import Target
 from weft.names import Name, plain
+from weft.schema import Schema, as_schema
 from weft.storage.events import (
     Coded,
     Events,
@@ -17,35 +22,51 @@ from weft.storage.events import (
     read_rounds,
     read_tasks,
     recode,
+    refuse_masked,
     refuse_repeated_tasks,
     same_length,
 )
 from weft.storage.lexicon import CodedRows
-from weft.storage.rows import Rows, first_masked, read_rows, tidy
+from weft.storage.rows import Rows, first_masked, is_sparse, read_rows, tidy
 
 
 class Stream:
     """Events in the order of their arrival.
 
     X       rows: a dense array, a SciPy sparse matrix, a data frame, or a list of dicts of named features
-    y       labels: -1 or +1 for classification, numbers for regression, None if the rows are the targets
+    y       labels: two classes (-1 and +1, 0 and 1, False and True, or two strings) for classification, numbers for
+            regression, None if the rows are the targets
     task    the name of each row's task: strings, integers or tuples of those
     rounds  optional: an integer per row; neighbours with the same number form one round, which is scored before
             any of it is learned. In a stream with rounds a task may be dormant: its label is NaN (or 0 for
             classification), it is scored and not learned. Without `rounds` every row is a round of its own.
+    weight  optional: the importance of each event, a number >= 0; a weight of 2 makes the step twice as long
 
     >>> stream = Stream([[1, 0], [0, 2]], [1, -1], ["ann", "bob"])
     >>> len(stream), stream.task_names
     (2, ['ann', 'bob'])
     """
 
-    def __init__(self, X: Any, y: Any, task: Any, rounds: Any = None) -> None:
+    _weight: Floats | None
+    schema: Schema | None = None
+    """What the fields of the records were that the stream was made from; None if it was not made from records."""
+    classes: Classes = UNKNOWN
+    """What a reader of files knows of the classes from more events than these."""
+    is_dense = False
+    """Was it made from a dense table, in which every row has all columns?"""
+    ids: list[Any] | None = None
+    """What the field `id` of the schema holds, a value per example; None if there is no such field."""
+
+    def __init__(self, X: Any, y: Any, task: Any, rounds: Any = None, *, weight: Any = None) -> None:
         data = read_rows(X)
         n = data.length
         if n == 0:
             raise ValueError("the stream is empty; give at least one row")
         codes, names = read_tasks(task, n)
         self._set(data, np.arange(n), read_labels(y, n), codes, names, read_rounds(rounds, n), rounds is not None)
+        self.is_dense = isinstance(data.features, int) and not is_sparse(X)
+        if weight is not None:
+            self._weight = read_weights(weight, n)
         self._refuse_labels()
         if rounds is not None:
             refuse_repeated_tasks(self._events)
@@ -63,7 +84,14 @@ class Stream:
         )
 
     @classmethod
-    def of_codes(cls, coded: Coded, y: Floats | None, bounds: Ints | None, checked_for: Target | None) -> "Stream":
+    def of_codes(
+        cls,
+        coded: Coded,
+        y: Floats | Labels | None,
+        bounds: Ints | None,
+        checked_for: Target | None,
+        weight: Floats | None = None,
+    ) -> "Stream":
         """A stream of what a reader found; without `bounds` every event is a round. Labels as in `of_parts`."""
         n = len(coded.tasks)
         if n == 0:
@@ -71,9 +99,44 @@ class Stream:
         stream = cls.__new__(cls)
         stream.coded = coded
         stream._set_examples(np.arange(n), y, np.arange(n + 1) if bounds is None else bounds, bounds is not None)
-        stream._checked_for = checked_for
+        stream._checked_for, stream._weight = checked_for, weight
         if checked_for is None:
             stream._refuse_labels()
+        return stream
+
+    @classmethod
+    def from_frame(cls, frame: Any, schema: Schema | None = None, **fields: Any) -> "Stream":
+        """The rows of a data frame (pandas, polars, pyarrow) as events, by a schema or by the keywords of one."""
+        return cls.of_source(frame, as_schema(schema, fields))
+
+    @classmethod
+    def from_records(cls, records: Any, schema: Schema | None = None, **fields: Any) -> "Stream":
+        """Records, a list of dicts from field to value, as events, by a schema or by the keywords of one.
+
+        >>> records = [{"user": "ann", "body": "free money", "label": "spam"}, {"user": "bob", "label": "ham"}]
+        >>> stream = Stream.from_records(records, task="user", label="label", text=["body"])
+        >>> stream.data.features, stream.tasks, stream.y.tolist()
+        (['body:free', 'body:money'], ['ann', 'bob'], ['spam', 'ham'])
+        """
+        return cls.of_source(records, as_schema(schema, fields))
+
+    @classmethod
+    def of_source(cls, source: Any, schema: Schema, *, has_labels: bool = True, checks_fields: bool = True) -> "Stream":
+        """A stream of a data frame or of records, as a model asks for it.
+
+        has_labels     False: labels are not looked at, as when a model only scores the events
+        checks_fields  refuse a schema that names fields which are not there
+        """
+        return cls.of_encoded(encode(source, schema, has_labels, checks_fields), schema)
+
+    @classmethod
+    def of_encoded(cls, encoded: Encoded, schema: Schema) -> "Stream":
+        """A stream of what an encoder found."""
+        coded, labels, rounds = encoded.coded, encoded.labels, encoded.rounds
+        bounds = None if rounds is None else round_bounds(rounds, coded.tasks.tolist())
+        y = None if labels is None else label_codes(labels)
+        stream = cls.of_codes(coded, y, bounds, None, encoded.weight)
+        stream.schema, stream.ids = schema, encoded.ids
         return stream
 
     @classmethod
@@ -81,7 +144,7 @@ class Stream:
         cls,
         data: Rows,
         row: Ints,
-        y: Floats | None,
+        y: Floats | Labels | None,
         codes: Ints,
         names: list[Name],
         bounds: Ints,
@@ -104,7 +167,7 @@ class Stream:
         self,
         data: Rows,
         row: Ints,
-        y: Floats | None,
+        y: Floats | Labels | None,
         codes: Ints,
         names: list[Name],
         bounds: Ints,
@@ -115,11 +178,13 @@ class Stream:
         self._set_examples(row, y, bounds, explicit)
         self._events = Events(data, self._row, self._y, codes, names, self._bounds)
         self._checked_for = checked_for
+        self._weight = None
 
-    def _set_examples(self, row: Ints, y: Floats | None, bounds: Ints, explicit: bool) -> None:
+    def _set_examples(self, row: Ints, y: Floats | Labels | None, bounds: Ints, explicit: bool) -> None:
         self._row, self._bounds = row, bounds
-        self._y = np.zeros(len(row)) if y is None else y
         self.has_labels = y is not None
+        self._labels = y if isinstance(y, Labels) else Labels(np.zeros(len(row)) if y is None else y)
+        self._y = self._labels.values
         self.has_rounds = explicit
 
     @cached_property
@@ -136,7 +201,8 @@ class Stream:
 
     def _refuse_labels(self) -> None:
         """What no learner takes: labels that are too large, and missing ones in a stream without rounds."""
-        self._refuse(too_large(self._y), f"labels must be finite; {SIZE}")
+        if self._labels.names is None:
+            self._refuse(too_large(self._y), f"labels must be finite; {SIZE}")
         if not self.has_rounds and self.has_labels:
             self._refuse(np.isnan(self._y), "give a label, or leave the row out")
 
@@ -157,12 +223,13 @@ class Stream:
         n, k = data.length, len(names)
         if n == 0 or k == 0:
             raise ValueError("the stream is empty; give at least one row and one task")
-        if Y.shape != (n, k):
-            raise ValueError(f"Y has shape {Y.shape}, expected {(n, k)}: a row per row of X, a column per task")
+        if Y.values.shape != (n, k):
+            raise ValueError(f"Y has shape {Y.values.shape}, expected {(n, k)}: a row per row of X, a column per task")
         if len(set(names)) != k:
             raise ValueError("two columns of Y name the same task; give each column a name of its own")
         row, codes = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        return cls.of_parts(data, row, Y.ravel(), codes, names, np.arange(0, n * k + 1, k), True)
+        labels = Labels(Y.values.ravel(), Y.names)
+        return cls.of_parts(data, row, labels, codes, names, np.arange(0, n * k + 1, k), True)
 
     def __len__(self) -> int:
         return len(self._row)
@@ -172,6 +239,12 @@ class Stream:
             f"Stream({len(self)} examples, {self.n_rounds} rounds, {len(self._events.names)} tasks, "
             f"{self._events.data.width} features, {len(self._events.data.values)} non-zeros)"
         )
+
+    @property
+    def columns(self) -> int | None:
+        """The number of columns of rows without names; None if features have names."""
+        data = self._events.data if self.coded is None else self.coded.rows
+        return data.features if isinstance(data, Rows) and isinstance(data.features, int) else None
 
     @property
     def n_rounds(self) -> int:
@@ -194,9 +267,19 @@ class Stream:
         return locked(self._row)
 
     @property
-    def y(self) -> Floats:
-        """Labels, NaN where one is missing; zeros if there are none."""
-        return locked(self._y)
+    def y(self) -> Any:
+        """Labels: numbers, NaN where one is missing, zeros if there are none; else an array of labels and None."""
+        names = self._labels.names
+        if names is None:
+            return locked(self._y)
+        labels = np.array([None if np.isnan(code) else names[int(code)] for code in self._y], object)
+        labels.flags.writeable = False
+        return labels
+
+    @property
+    def weight(self) -> Floats | None:
+        """The weight of every example, None if all of them are 1."""
+        return None if self._weight is None else locked(self._weight)
 
     @property
     def task_codes(self) -> Ints:
@@ -226,17 +309,45 @@ class Stream:
         """The task of every example."""
         return [self._events.names[code] for code in self._events.codes]
 
-    def labels(self, target: Target) -> Floats:
+    def labels(self, target: Target, classes: Classes = UNKNOWN) -> Floats:
         """Labels as a learner with this target takes them, NaN where a task is dormant; others are refused by row."""
+        return self.targets(target, classes)[0]
+
+    def targets(self, target: Target, classes: Classes) -> tuple[Floats, Classes]:
+        """The same, with the classes that a model has after it has met these labels."""
         if target == "point":
-            return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self._y), np.nan, 0.0)
+            return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self._y), np.nan, 0.0), classes
         if not self.has_labels:
             raise ValueError("the stream has no labels; give y, or choose the loss that predicts rows (uniclass)")
         if target == "real":
-            return self._y.copy()
-        if self._checked_for != "binary":
-            self._refuse(wrong_labels(self._y, "binary", dormant=self.has_rounds), CLASSES)
-        return np.where(self._y == 0.0, np.nan, self._y) if self.has_rounds else self._y.copy()
+            self._refuse_names()
+            return self._y.copy(), classes
+        y, wrong, found = classes.encoded(self._labels, dormant=self.has_rounds)
+        self._refuse(wrong, found.remedy())
+        return y, found
+
+    def plain(self) -> "Stream":
+        """The same stream with the labels -1 and +1, if its labels are two classes of another kind."""
+        y, wrong, found = UNKNOWN.encoded(self._labels, dormant=self.has_rounds)
+        if not self.has_labels or np.any(wrong) or found.shown == PLAIN.shown:
+            return self
+        return self.relabelled(y)
+
+    def relabelled(self, y: Floats) -> "Stream":
+        """The same events with other labels, one per example; NaN where a task is dormant."""
+        other = copy(self)
+        other._set_examples(self._row, y, self._bounds, self.has_rounds)
+        return other
+
+    @property
+    def label_values(self) -> Labels:
+        """Labels as they are stored: numbers, or codes of names."""
+        return self._labels
+
+    def _refuse_names(self) -> None:
+        """Labels that are not numbers, for a learner of numbers."""
+        if self._labels.names is not None:
+            self._refuse(~np.isnan(self._y), "this learner predicts numbers; give numbers, or another loss")
 
     def _refuse(self, bad: Any, remedy: str) -> None:
         """Refuse the first bad label by its row."""
@@ -245,7 +356,11 @@ class Stream:
             place = f"row {at}"
             if self._events.data.length < len(self):  # several tasks see one row
                 place = f"row {self._row[at]}, task {self._events.names[self._events.codes[at]]!r}"
-            raise ValueError(f"{place}: label {self._y[at]:g}; {remedy}")
+            raise ValueError(f"{place}: label {self._shown(at)}; {remedy}")
+
+    def _shown(self, at: int) -> str:
+        label, names = self._y[at], self._labels.names
+        return f"{label:g}" if names is None else repr(names[int(label)]) if label == label else "missing"
 
     def cut(self, start: int, stop: int) -> "Stream":
         """The rounds start .. stop-1."""
@@ -258,7 +373,11 @@ class Stream:
         begin, size = self._bounds[order], np.diff(self._bounds)[order]
         bounds = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         examples = np.arange(bounds[-1]) - np.repeat(bounds[:-1] - begin, size)
-        y = self._y[examples] if self.has_labels else None
+        y = Labels(self._y[examples], self._labels.names) if self.has_labels else None
+        if self.coded is not None and isinstance(self.coded.rows, CodedRows):
+            taken = Stream.of_codes(self.coded.take(examples), y, bounds if self.has_rounds else None, "real")
+            taken._checked_for = self._checked_for
+            return taken._with_columns_of(self, examples)
         data, row = self._events.data, self._row[examples]
         if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
             first, last = int(row[0]), int(row[-1]) + 1
@@ -269,27 +388,48 @@ class Stream:
         codes, names = recode(self._events.codes[examples], self._events.names)
         taken = Stream.__new__(Stream)
         taken._set(data, row, y, codes, names, bounds, self.has_rounds, self._checked_for)
-        return taken
+        return taken._with_columns_of(self, examples)
+
+    def _with_columns_of(self, whole: "Stream", examples: Ints) -> "Stream":
+        """This part of a stream with the weights and ids of its examples."""
+        self._weight = None if whole._weight is None else whole._weight[examples]
+        self.classes, self.schema = whole.classes, whole.schema
+        self.ids = None if whole.ids is None else [whole.ids[i] for i in examples.tolist()]
+        return self
 
     def shuffled(self, seed: int) -> "Stream":
         """The same rounds in a random order."""
         return self.take(np.random.default_rng(seed).permutation(self.n_rounds))
 
 
-def read_labels(y: Any, n: int) -> Floats | None:
-    """Labels as floats; NaN stays (a dormant task), infinity does not."""
+def read_labels(y: Any, n: int) -> Labels | None:
+    """Labels as they are; NaN stays (a dormant task), infinity does not."""
     if y is None:
         return None
     labels = _labels(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y has {labels.ndim} dimensions; give one label per row")
-    same_length("y", len(labels), n)
+    if labels.values.ndim != 1:
+        raise ValueError(f"y has {labels.values.ndim} dimensions; give one label per row")
+    same_length("y", len(labels.values), n)
     return labels
 
 
-def _labels(y: Any) -> Floats:
-    """A new array of labels; a masked one is missing, as NaN is."""
+def _labels(y: Any) -> Labels:
+    """New arrays of labels; a masked one is missing, as NaN is."""
     labels = label_array(y)
     if first_masked(y) is not None:
-        labels[np.ma.getmaskarray(y)] = np.nan
+        labels.values[np.ma.getmaskarray(y)] = np.nan
     return labels
+
+
+def read_weights(weight: Any, n: int) -> Floats:
+    """Weights of events: numbers from 0 to LARGEST_WEIGHT."""
+    refuse_masked("weight", weight)
+    found = np.array(weight, np.float64, ndmin=1)
+    if found.ndim != 1:
+        raise ValueError(f"weight has {found.ndim} dimensions; give one number per row")
+    same_length("weight", len(found), n)
+    wrong = ~((found >= 0.0) & (found <= LARGEST_WEIGHT))
+    if np.any(wrong):
+        at = int(np.argmax(wrong))
+        raise ValueError(f"row {at}: weight {found[at]:g}; weights are numbers from 0 to {LARGEST_WEIGHT:g}")
+    return found

@@ -75,7 +75,7 @@ def compare(
     limit = _seconds(time_limit)
     entries, orders = read_entries(learners), range(max(shuffles, 1))
     with _bar(progress, len(entries) * (1 + len(orders))) as advance:
-        setting, refused = prepare(stream, entries, auc, leave_out, advance)
+        setting, refused = prepare(stream.plain(), entries, auc, leave_out, advance)
         field = _Field(setting, [entry for entry in entries if entry.label not in refused], limit, leave_out)
         field.run_all([seed + order if shuffles else None for order in orders], workers, advance)
     return _collect(field, entries, refused, shuffles, seed)

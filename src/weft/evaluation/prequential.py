@@ -117,13 +117,13 @@ def reason(entry: Entry, error: BaseException) -> str:
 
 
 def kind_of(stream: Stream) -> Target:
-    """What the labels of a stream are for: classes if all are -1 or +1, else numbers; rows if there are none."""
+    """What the labels of a stream are for: classes if there are two of them, else numbers; rows if there are none."""
     if not stream.has_labels:
         return "point"
-    y = stream.y[~np.isnan(stream.y)]
-    if not stream.has_rounds and len(y) and np.all((y == 0.0) | (y == 1.0)):
-        stream.labels("binary")  # refuses 0 with the remedy: such labels are classes more often than numbers
-    is_class = (y == 1.0) | (y == -1.0) | (stream.has_rounds & (y == 0.0))
+    y = stream.plain().y
+    if y.dtype == object:
+        stream.labels("binary")  # refuses a third class by its row
+    is_class = (y == 1.0) | (y == -1.0) | np.isnan(y) | (stream.has_rounds & (y == 0.0))
     return "binary" if np.all(is_class) else "real"
 
 

@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     Example i belongs to task slot `task[i]`, has label `label[i]` (NaN: dormant, to be scored but not learned) and the
     sparse row `row[i]`; several examples may share one row. Row r has the features `indices[indptr[r]:indptr[r + 1]]`
     in ascending order, none twice, with non-zero `values`. Round t holds the examples `rounds[t]:rounds[t + 1]`.
+    `weight[i]` >= 0 is the importance of example i; an empty array means that all of them have the weight 1.
     """
 
     task: Ints
@@ -35,6 +36,13 @@ class Batch(NamedTuple):
     indices: Ints
     values: Floats
     rounds: Ints
+    weight: Floats = np.empty(0)
+
+
+@inlined
+def importance(batch: Batch, i: int) -> float:
+    """The weight of example i."""
+    return batch.weight[i] if batch.weight.shape[0] > 0 else 1.0
 
 
 def empty_batch() -> Batch:
@@ -57,6 +65,7 @@ def single_batch(room: int) -> Batch:
         indices=both[:room],
         values=both[room:].view(np.float64),
         rounds=np.array([0, 1], np.int64),
+        weight=np.ones(1),
     )
 
 

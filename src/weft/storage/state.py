@@ -53,6 +53,7 @@ class Plan:
     check         of (arrays, lengths of all axes): what else a file must satisfy; raises ValueError
     extra_pairs   of (state, batch, done): how many pairs an example of the round after `done` rounds may open that are
                   not in its row, and how many pairs a task can have; None: none, and one per feature
+    optional      arrays that are left out of a file if they hold nothing but zeros
     """
 
     axes: Axes
@@ -66,6 +67,7 @@ class Plan:
     padded: Mapping[str, int] = field(default_factory=dict)
     check: Callable[[Mapping[str, Array], Mapping[str, int]], None] | None = None
     extra_pairs: Callable[[Any, Batch, int], tuple[int, int]] | None = None
+    optional: tuple[str, ...] = ()
 
     @property
     def pair_arrays(self) -> list[str]:

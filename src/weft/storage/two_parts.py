@@ -35,7 +35,7 @@ def prefetch_ahead(parts: TwoParts, batch: Batch, i: int) -> None:
     """Prefetch what an example after i will need: the next one, if rows are so long that several fill the cache."""
     pairs, own, _, _ = parts
     layout, keys, table = pairs
-    task, _, row, indptr, indices, _, _ = batch
+    task, _, row, indptr, indices, _, _, _ = batch
     length = indptr[row[i] + 1] - indptr[row[i]]
     ahead = i + (AHEAD if layout[HASHED] or length <= LONG else 1)
     if len(own) <= FAR or ahead >= len(task):

@@ -206,7 +206,7 @@ def _compound(rule: Rule, state: Parts, batch: Batch, lo: int, hi: int, work: Wo
 @helper_no_alloc
 def _square_of_sum(state: Parts, batch: Batch, lo: int, hi: int, work: Work, c: int) -> float:
     """|sum of the gradients g x of a round|^2, of the tasks of cluster c; c = -1: of all."""
-    task, _, row, indptr, indices, _, _ = batch
+    task, _, row, indptr, indices, _, _, _ = batch
     label, total, square = state.clusters.label, work.total, 0.0
     for i in range(lo, hi):
         if work.g[i - lo] != 0.0 and (c < 0 or label[task[i]] == c):

@@ -137,7 +137,7 @@ def admit(rule: MirrorRule, state: Table, features: int) -> None:
 @helper_no_alloc
 def welcome(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int) -> None:
     """Tasks and features that a round brings for the first time."""
-    task, _, row, indptr, indices, _, _ = batch
+    task, _, row, indptr, indices, _, _, _ = batch
     N = state.counts[Count.TASKS]
     for i in range(lo, hi):
         N = max(N, task[i] + 1)

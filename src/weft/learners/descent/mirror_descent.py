@@ -57,7 +57,7 @@ def work_for(batch: Batch) -> Work:
 def score_row(rule: MirrorRule, state: Table, mirror: Map, batch: Batch, i: int, start: Floats) -> float:
     """<x_i, phi> = sum_k A^{-1/2}_ik <y_k, phi>; for a task that is not known, as if it came now, at `start`."""
     theta, _, sums, known, counts, scalars, root, _ = state
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     j, N = task[i], counts[Count.TASKS]
     columns, own, shared, total = columns_of(state), scalars[S.OWN], scalars[S.SHARED], 0.0
     if j >= N:
@@ -132,7 +132,7 @@ def _reach(rule: MirrorRule, state: Table, j: int, k: int) -> float:
 def _step(rule: MirrorRule, state: Table, mirror: Map, batch: Batch, i: int, size: float) -> None:
     """theta_k += size A^{-1/2}_ki phi for all k."""
     theta, shared_part, sums, known, _, scalars, _, _ = state
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     j, first, last = task[i], 0, columns_of(state)
     if not rule.graph and scalars[S.SHARED] == 0.0:
         first, last = j, j + 1
@@ -150,7 +150,7 @@ def _step(rule: MirrorRule, state: Table, mirror: Map, batch: Batch, i: int, siz
 def _step_on_simplex(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: Floats, eta: float) -> None:
     """y_k = f_q([f_p(y_k) - eta (A^{-1/2} G)_k + nu]_+) for all k, with sum y_k = 1 (Sec. 3.3)."""
     theta, _, _, _, _, scalars, _, _ = state
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     d, p = theta.shape[0], scalars[S.P]
     y, dual = np.empty(d), np.empty(d)
     for k in range(columns_of(state)):
@@ -183,7 +183,7 @@ def _keep_known(state: Table, dual: Floats) -> None:
 @helper
 def _energy(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, g: Floats) -> float:
     """sum_k |sum_i A^{-1/2}_ki g_i|_q^2 of a round."""
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     total, gradient, q = 0.0, np.zeros(state.theta.shape[0]), map_of(rule, state).q
     for k in range(state.counts[Count.TASKS]):
         for j in range(len(gradient)):

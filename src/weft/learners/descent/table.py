@@ -145,7 +145,7 @@ def _project(rule: Rule, models: Models) -> None:
 @helper
 def _compound(models: Models, batch: Batch, lo: int, hi: int, g: Floats) -> float:
     """sum_ij A^-1_ij <g_i, g_j> of a round."""
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     d = models.X.shape[1]
     total, step = 0.0, np.zeros(d)
     for one in range(lo, hi):

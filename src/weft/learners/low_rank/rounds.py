@@ -282,7 +282,7 @@ def _lapack_step(hyper: Hyper, model: Model, batch: Batch, t: int, steps: Floats
 @compiled
 def _add_to_whole(B: Floats, batch: Batch, lo: int, hi: int, steps: Floats, eta: float) -> None:
     """U - eta1 g, where U is B."""
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     for i in range(lo, hi):
         if steps[i - lo] != 0.0:
             for e in range(indptr[row[i]], indptr[row[i] + 1]):

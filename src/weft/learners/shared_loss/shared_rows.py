@@ -30,7 +30,7 @@ def dot_shared(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, sc
     The loop over features is the outer one: in a feature-major table the weights of one feature lie side by side.
     """
     layout, _, _ = pairs
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     sums = np.zeros((4, hi - lo))
     by_task, by_feature = np.uint64(layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
     first, count = np.uint64(task[lo]), np.uint64(hi - lo)
@@ -55,7 +55,7 @@ def dot_shared(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, sc
 def add_shared(pairs: Pairs, weights: Floats, batch: Batch, lo: int, hi: int, steps: Floats) -> None:
     """w_task(lo + a) += steps[a] x for the examples lo..hi, which all show the same row, over a dense table."""
     layout, _, _ = pairs
-    task, _, row, indptr, indices, values, _ = batch
+    task, _, row, indptr, indices, values, _, _ = batch
     by_task, by_feature = np.uint64(layout[TASK_STRIDE]), np.uint64(layout[FEATURE_STRIDE])
     moved, count = np.empty(hi - lo, np.int64), 0
     for a in range(hi - lo):
