@@ -83,7 +83,7 @@ def _standard(S: _Sums, j: int, x: float, t: float) -> float:
     m = S.s1[j] / seen
     v = S.s2[j] / seen - m * m
     if v > 1e-12 * S.s2[j] / seen:
-        return min(max((x - m) / np.sqrt(v), -5.0), 5.0)
+        return float(min(max((x - m) / np.sqrt(v), -5.0), 5.0))
     return 0.0
 
 
@@ -193,7 +193,7 @@ def framed(y: Floats, task: Ints, logistic: bool) -> Labels:
     n = len(y)
     if logistic:
         one = np.ones(n)
-        return Labels(task, (y > 0) * 1.0, one > 0, True, 0 * one, one, 0 * one, one, y)
+        return Labels(task, np.where(y > 0, 1.0, 0.0), one > 0, True, 0 * one, one, 0 * one, one, y)
     return Labels(task, *_framed(y, task, int(task.max()) + 1))
 
 
