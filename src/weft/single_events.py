@@ -76,7 +76,7 @@ class SingleEvents:
             return self._learn_event(x, y, task, 1.0 if weight is None else weight)
         event = self._event(x, y, task, weight)
         if self._lacks_values(event):
-            return float(self.learn(_stream_of(event, self._schema))[0])
+            return float(self.learn(stream_of(event, self._schema))[0])
         return self._learn_event(event.features, event.label, event.task, event.weight)
 
     def _event(self, record: Mapping[str, Any], y: Any, task: Any, weight: float | None) -> Event:
@@ -229,7 +229,7 @@ class SingleEvents:
             return self._score_event(x, task)
         event = self._event(x, None, task, None)
         if self._lacks_values(event):
-            return float(self.score(_stream_of(event._replace(label=None), self._schema))[0])
+            return float(self.score(stream_of(event._replace(label=None), self._schema))[0])
         return self._score_event(event.features, event.task)
 
     def _score_event(self, x: Any, task: Any) -> float:
@@ -270,7 +270,8 @@ class SingleEvents:
         return self._single
 
 
-def _stream_of(event: Event, schema: Schema) -> Stream:
+def stream_of(event: Event, schema: Schema) -> Stream:
+    """The stream of one event."""
     collector = Collector(schema, Lexicon(), Lexicon())
     collector.add(event)
     return Stream.of_encoded(collector.encoded(), schema)
