@@ -16,7 +16,7 @@ from weft.compiled.arrays import Floats
 from weft.model import Model
 from weft.stream import Stream
 from weft_reproduction.default_2.streams import IN_TIME, MADE_UP, REAL_SETS, Data, stream
-from weft_reproduction.experiment import Experiment, Figure, Figures, Report, Results, Settings, Table
+from weft_reproduction.experiment import Claim, Experiment, Figure, Figures, Report, Results, Settings, Table
 
 EFFORTS = ("fast", "balanced", "best")
 PEERS = {"VW": "", "VW --nn 20": "--nn 20", "VW --coin": "--coin"}
@@ -76,7 +76,20 @@ def report(results: Results) -> Report:
     for settings, figures in results:
         for what, value in figures.items():
             found[settings["stream"], settings["kind"], what] = value
-    return Report(tables=[table for table in (_table(found, "loss"), _table(found, "error")) if table.rows])
+    tables = [table for table in (_table(found, "loss"), _table(found, "error")) if table.rows]
+    return Report(tables=tables, claims=[_claim(found, kind) for kind in EFFORTS[1:]])
+
+
+def _claim(found: dict[tuple[str, str, str], float], kind: str) -> Claim:
+    """Against fast."""
+    text = f"{kind} lowers the mean loss over all streams, and raises none by more than 0.5 %."
+    both = [name for name in STREAMS if {(name, kind, "loss"), (name, "fast", "loss")} <= found.keys()]
+    if not both:
+        return Claim(text, "all streams", "not testable here", "no stream was run")
+    changes = [100.0 * (found[name, kind, "loss"] / found[name, "fast", "loss"] - 1.0) for name in both]
+    good = float(np.mean(changes)) < 0.0 and max(changes) <= 0.5
+    why = f"{np.mean(changes):+.2f} % on average, {max(changes):+.2f} % on {both[int(np.argmax(changes))]}"
+    return Claim(text, f"{len(both)} streams", "confirmed" if good else "not confirmed", why)
 
 
 def _table(found: dict[tuple[str, str, str], float], what: str) -> Table:
