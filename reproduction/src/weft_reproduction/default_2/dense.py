@@ -11,7 +11,7 @@ from weft_reproduction.default_2.rows import Labels, Rows, prototype
 
 
 @prototype
-def _filtered(w: Floats, P: Floats, x: Floats, e: float, u: float, logistic: bool) -> None:
+def filtered(w: Floats, P: Floats, x: Floats, e: float, u: float, logistic: bool) -> None:
     d = len(x)
     r = error(e, u, True, logistic)
     p = r + u
@@ -31,7 +31,7 @@ def _filtered(w: Floats, P: Floats, x: Floats, e: float, u: float, logistic: boo
 
 
 @prototype
-def _since(R: Rows, most: int) -> Ints:
+def since_of(R: Rows, most: int) -> Ints:
     """Seat -> the event in which its column became dense."""
     found = np.zeros(most, np.int64)
     many = 0
@@ -46,7 +46,7 @@ def _since(R: Rows, most: int) -> Ints:
 def second(R: Rows, L: Labels, most: int, from_pooled: bool) -> Floats:
     """Own and pooled; a task's matrix is made at 2 d events, its weights at zero or at those of the pooled filter."""
     n, tasks = len(L.u), L.task.max() + 1
-    since = _since(R, most)
+    since = since_of(R, most)
     size = len(since) + 1
     out = np.zeros((n, 2))
     if size == 1:
@@ -70,8 +70,8 @@ def second(R: Rows, L: Labels, most: int, from_pooled: bool) -> Floats:
                 out[i, 0] += own[k, a] * x[a]
         if L.ready[i]:
             if made[k]:
-                _filtered(own[k], PP[k], x, out[i, 0], L.u[i], L.logistic)
-            _filtered(w, P, x, out[i, 1], L.u[i], L.logistic)
+                filtered(own[k], PP[k], x, out[i, 0], L.u[i], L.logistic)
+            filtered(w, P, x, out[i, 1], L.u[i], L.logistic)
         count[k] += 1
         if not made[k] and count[k] >= 2 * d:
             made[k] = True
@@ -88,7 +88,7 @@ def grid(R: Rows, L: Labels, most: int = 16, seed: int = 0) -> Floats:
 
 
 @prototype
-def _ranked(kept: Floats, many: int, x: float) -> float:
+def ranked(kept: Floats, many: int, x: float) -> float:
     less, equal = 0, 1
     for a in range(many):
         less += kept[a] < x
@@ -104,7 +104,7 @@ def _grid(R: Rows, L: Labels, most: int, chance: Floats) -> Floats:
     w, g = np.zeros((most, most, 5, 5)), np.zeros((most, most, 5, 5))
     left, part = np.zeros(most, np.int64), np.zeros(most)
     rate, drawn = 0.4 if L.logistic else 0.2, 0
-    since, d = _since(R, most), 0
+    since, d = since_of(R, most), 0
     x, gone = np.zeros(most), np.zeros(most, np.bool_)
     for i in range(n):
         while d < len(since) and since[d] < i:
@@ -116,7 +116,7 @@ def _grid(R: Rows, L: Labels, most: int, chance: Floats) -> Floats:
             if 0 <= s < d:
                 x[s], gone[s] = R.raw[a], R.gone[a]
         for s in range(d):
-            rank = _ranked(kept[s], min(met[s], 256), x[s])
+            rank = ranked(kept[s], min(met[s], 256), x[s])
             left[s] = min(int(rank * 4), 3)
             part[s] = rank * 4 - left[s]
         scale = 1.0 / math.sqrt(max(d * (d - 1) / 2, 1.0))
@@ -136,9 +136,7 @@ def _grid(R: Rows, L: Labels, most: int, chance: Floats) -> Floats:
 
 
 @prototype
-def _gridded(
-    w: Floats, g: Floats, left: Ints, part: Floats, d: int, scale: float, r: float, rate: float
-) -> float:
+def _gridded(w: Floats, g: Floats, left: Ints, part: Floats, d: int, scale: float, r: float, rate: float) -> float:
     """The score; with a rate, the step."""
     e = 0.0
     for i in range(d):

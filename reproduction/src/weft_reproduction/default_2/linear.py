@@ -45,38 +45,43 @@ def adagrad(R: Rows, L: Labels, own: bool, shared: bool, rate: float, keep: floa
 
 
 @prototype
-def _bet(s: Floats) -> float:
+def bet(s: Floats) -> float:
     th, G, L, R = s[0], s[1], s[2], s[3]
     return (th / max(G + L, 5.0 * L)) * ((L + R) / L) if L > 0.0 else 0.0
 
 
 @prototype
-def _stake(s: Floats, h: float, least: float) -> None:
-    s[3] = max(s[3] - h * _bet(s), 0.0)
+def stake(s: Floats, h: float, least: float) -> None:
+    s[3] = max(s[3] - h * bet(s), 0.0)
     s[0] -= h
     s[1] += abs(h)
     s[2] = max(s[2], abs(h), least)
 
 
 @prototype
-def betting(R: Rows, L: Labels, least: float) -> tuple[Floats, float]:
-    """Own + shared part by coin betting; `least` is the floor of L. Also the largest weight at the end."""
+def betting(R: Rows, L: Labels, least: float, rests: bool) -> tuple[Floats, float]:
+    """Own + shared part by coin betting, and the largest weight that was used.
+
+    `least` is a floor of L. If it `rests`, nothing moves while its log-odds are right and beyond 14.
+    """
     n, d = len(L.u), len(R.seat) + 1
     own, shared = np.zeros((L.task.max() + 1, d, 4)), np.zeros((d, 4))
     out, largest = np.zeros(n), 0.0
     for i in range(n):
         k, e = L.task[i], 0.0
         for a in range(R.ptr[i], R.ptr[i + 1]):
-            b, b0 = _bet(own[k, R.idx[a]]), _bet(shared[R.idx[a]])
+            b, b0 = bet(own[k, R.idx[a]]), bet(shared[R.idx[a]])
             largest = max(largest, abs(b), abs(b0))
             e += (b + b0) * R.z[a]
         out[i] = e
         r = error(e, L.u[i], L.ready[i], L.logistic)
+        if rests and L.logistic and (e > 14.0 if L.u[i] > 0.0 else e < -14.0):
+            continue
         for a in range(R.ptr[i], R.ptr[i + 1]):
             h = r * R.z[a]
             if h != 0.0:
-                _stake(own[k, R.idx[a]], h, least)
-                _stake(shared[R.idx[a]], h, least)
+                stake(own[k, R.idx[a]], h, least)
+                stake(shared[R.idx[a]], h, least)
     return out, largest
 
 
@@ -151,8 +156,8 @@ def _low_rank(R: Rows, L: Labels, P: Floats, Q: Floats) -> Floats:
 
 
 @prototype
-def bayes(R: Rows, L: Labels) -> Floats:
-    """Naive Bayes of the presence of sparse features."""
+def bayes(R: Rows, L: Labels, rests: bool) -> Floats:
+    """Naive Bayes of the presence of sparse features; if it `rests`, rows without any give 0 and move nothing."""
     n, d = len(L.u), len(R.seat)
     tasks = L.task.max() + 1
     C, T, C0, T0 = np.zeros((tasks, d, 2)), np.zeros((tasks, 2)), np.zeros((d, 2)), np.zeros(2)
@@ -169,6 +174,8 @@ def bayes(R: Rows, L: Labels) -> Floats:
                     v += math.log(one / ((C[k, j, 0] + 2.0 * (C0[j, 0] + 0.5) / (T0[0] + 1.0)) / (T[k, 0] + 2.0)))
         if many > 0:
             v = min(max(v / math.sqrt(many), -10.0), 10.0)
+        elif rests:
+            continue
         out[i] = a * v + b
         r = error(out[i], L.u[i], True, True)
         Ha += (r * v) ** 2

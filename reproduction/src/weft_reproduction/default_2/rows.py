@@ -5,7 +5,8 @@ once, and any stack of experts is a matter of milliseconds. These are prototypes
 tasks x all features; `weft.Model` has the learner itself.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -13,7 +14,12 @@ from scipy import sparse
 
 from weft.compiled.arrays import Array, Floats, Ints
 
-prototype: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def prototype(function: Function) -> Function:
+    """Compiled once in every process that runs it; nothing is kept on disk."""
+    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 class Rows(NamedTuple):
@@ -61,102 +67,121 @@ def scaled(X: Any) -> Rows:
     return Rows(*out)
 
 
+class _Sums(NamedTuple):
+    """Of the present values of every feature: number, sum, sum of squares; and how often it was missing."""
+
+    cnt: Floats
+    s1: Floats
+    s2: Floats
+    miss: Floats
+
+
 @prototype
-def _scaled(ptr, idx, val, d):  # type: ignore[no-untyped-def]
-    n = len(ptr) - 1
-    cap = len(idx) * 2 + n * 2 + 64
-    out_ptr, out_idx = np.zeros(n + 1, np.int64), np.zeros(cap, np.int64)
-    out_z, out_raw = np.zeros(cap), np.zeros(cap)
-    rare, gone = np.zeros(cap, np.bool_), np.zeros(cap, np.bool_)
-    cnt, s1, s2, miss = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    seat, since = np.full(d, -1, np.int64), np.full(d, -1, np.int64)
-    dense, listed, here = np.zeros(d, np.int64), np.zeros(d, np.bool_), np.full(d, -1, np.int64)
+def _standard(S: _Sums, j: int, x: float, t: float) -> float:
+    """The value of a dense column, centred and divided by its standard deviation; 0 if it does not vary."""
+    seen = t - S.miss[j]
+    m = S.s1[j] / seen
+    v = S.s2[j] / seen - m * m
+    if v > 1e-12 * S.s2[j] / seen:
+        return float(min(max((x - m) / np.sqrt(v), -5.0), 5.0))
+    return 0.0
+
+
+@prototype
+def _count(S: _Sums, j: int, x: float, t: float, thr: float) -> bool:
+    """Count a value; is its column dense now?"""
+    S.cnt[j] += 1.0
+    S.s1[j] += x
+    S.s2[j] += x * x
+    return bool(S.cnt[j] >= thr * (t - S.miss[j]))
+
+
+@prototype
+def _leave(dense: Ints, many: int, listed: Array, S: _Sums, least: Floats) -> int:
+    """Columns that are too rare leave the list, the last one taking their place; how many stay. least: thr, t."""
+    a = 0
+    while a < many:
+        j = dense[a]
+        if S.cnt[j] >= least[0] * (least[1] - S.miss[j]):
+            a += 1
+        else:
+            listed[j] = False
+            many -= 1
+            dense[a] = dense[many]
+    return many
+
+
+@prototype
+def _threshold(val: Floats, first: int, end: int, nnz: int, t: float, known: int) -> float:
+    """The density from which a column is dense."""
+    length = 0
+    for a in range(first, end):
+        length += not np.isnan(val[a])
+    return 0.5 if nnz + length >= 0.1 * t * max(1, known) else 0.9
+
+
+@prototype
+def _scaled(ptr: Ints, idx: Ints, val: Floats, d: int) -> Any:
+    n, cap = len(ptr) - 1, len(idx) * 2 + len(ptr) * 2 + 64
+    starts, out, z, raw = np.zeros(n + 1, np.int64), np.zeros(cap, np.int64), np.zeros(cap), np.zeros(cap)
+    rare, gone, listed = np.zeros(cap, np.bool_), np.zeros(cap, np.bool_), np.zeros(d, np.bool_)
+    S = _Sums(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d))
+    seat, since, here, dense = np.full(d, -1), np.full(d, -1), np.full(d, -1), np.zeros(d, np.int64)
     many, seats, known, nnz, o = 0, 0, 0, 0, 0
     for i in range(n):
-        t = i + 1.0
+        t, first, q, size = i + 1.0, o, 0.0, 0
         if o + (ptr[i + 1] - ptr[i]) + many + 2 > cap:
             cap *= 2
-            out_idx, out_z, out_raw = _wider(out_idx, cap), _wider(out_z, cap), _wider(out_raw, cap)
+            out, z, raw = _wider(out, cap), _wider(z, cap), _wider(raw, cap)
             rare, gone = _wider(rare, cap), _wider(gone, cap)
-        length = 0
-        for a in range(ptr[i], ptr[i + 1]):
-            if not np.isnan(val[a]):
-                length += 1
-        thr = 0.5 if nnz + length >= 0.1 * t * max(1, known) else 0.9
-        first, q, size = o, 0.0, 0
+        thr = _threshold(val, ptr[i], ptr[i + 1], nnz, t, known)
         for a in range(ptr[i], ptr[i + 1]):
             j, x = idx[a], val[a]
-            if np.isnan(x):
-                if listed[j]:
-                    here[j] = i
-                    miss[j] += 1.0
-                    if cnt[j] >= thr * (t - miss[j]):
-                        size += 1
-                        out_idx[o], out_z[o], out_raw[o] = j, 0.0, s1[j] / (t - miss[j])
-                        rare[o], gone[o] = False, True
-                        o += 1
+            lost = bool(np.isnan(x))
+            if lost and not listed[j]:
                 continue
             here[j] = i
-            nnz += 1
-            known += cnt[j] == 0.0
-            cnt[j] += 1.0
-            s1[j] += x
-            s2[j] += x * x
-            seen = t - miss[j]
-            z = np.nan
-            if cnt[j] >= thr * seen:
-                size += 1
-                m = s1[j] / seen
-                v = s2[j] / seen - m * m
-                if v > 1e-12 * s2[j] / seen:
-                    z = min(max((x - m) / np.sqrt(v), -5.0), 5.0)
-                rare[o] = False
+            if lost:
+                S.miss[j] += 1.0
+                if S.cnt[j] < thr * (t - S.miss[j]):
+                    continue
+                rare[o], z[o], raw[o] = False, 0.0, S.s1[j] / (t - S.miss[j])
             else:
-                z = np.sign(x) * np.sqrt(min(abs(x) / np.sqrt(s2[j] / cnt[j]), 25.0))
-                q += z * z
-                rare[o] = True
-            gone[o] = False
-            out_idx[o], out_z[o], out_raw[o] = j, z if not np.isnan(z) else 0.0, x
+                nnz += 1
+                known += S.cnt[j] == 0.0
+                rare[o], raw[o] = not _count(S, j, x, t, thr), x
+                if rare[o]:
+                    z[o] = np.sign(x) * np.sqrt(min(abs(x) / np.sqrt(S.s2[j] / S.cnt[j]), 25.0))
+                    q += z[o] * z[o]
+                else:
+                    z[o] = _standard(S, j, x, t)
+            out[o], gone[o] = j, lost
+            size += not rare[o]
             o += 1
         for a in range(many):
             j = dense[a]
-            if here[j] != i and cnt[j] >= thr * (t - miss[j]):
-                seen = t - miss[j]
-                m = s1[j] / seen
-                v = s2[j] / seen - m * m
+            if here[j] != i and S.cnt[j] >= thr * (t - S.miss[j]):
+                out[o], z[o], raw[o], rare[o], gone[o] = j, _standard(S, j, 0.0, t), 0.0, False, False
                 size += 1
-                z = min(max(-m / np.sqrt(v), -5.0), 5.0) if v > 1e-12 * s2[j] / seen else 0.0
-                out_idx[o], out_z[o], out_raw[o], rare[o], gone[o] = j, z, 0.0, False, False
                 o += 1
-        q += size
+        z[first:o] /= np.sqrt(max(q + size, 1e-300))
+        many = _leave(dense, many, listed, S, np.array([thr, t]))
         for a in range(first, o):
-            out_z[a] /= np.sqrt(q)
-        a = 0
-        while a < many:
-            j = dense[a]
-            if cnt[j] >= thr * (t - miss[j]):
-                a += 1
-            else:
-                listed[j] = False
-                many -= 1
-                dense[a] = dense[many]
-        for a in range(first, o):
-            j = out_idx[a]
+            j = out[a]
             if not rare[a] and not listed[j]:
-                listed[j] = True
-                dense[many] = j
+                listed[j], dense[many] = True, j
                 many += 1
                 if seat[j] < 0:
                     seat[j], since[j] = seats, i
                     seats += 1
-        out_idx[o], out_z[o], out_raw[o], rare[o], gone[o] = d, 1.0, 1.0, False, False
+        out[o], z[o], raw[o], rare[o], gone[o] = d, 1.0, 1.0, False, False
         o += 1
-        out_ptr[i + 1] = o
-    return out_ptr, out_idx[:o], out_z[:o], out_raw[:o], rare[:o], gone[:o], seat, since
+        starts[i + 1] = o
+    return starts, out[:o], z[:o], raw[:o], rare[:o], gone[:o], seat, since
 
 
 @prototype
-def _wider(a, cap):  # type: ignore[no-untyped-def]
+def _wider(a: Array, cap: int) -> Array:
     b = np.zeros(cap, a.dtype)
     b[: len(a)] = a
     return b
@@ -168,12 +193,12 @@ def framed(y: Floats, task: Ints, logistic: bool) -> Labels:
     n = len(y)
     if logistic:
         one = np.ones(n)
-        return Labels(task, (y > 0) * 1.0, one > 0, True, 0 * one, one, 0 * one, one, y)
+        return Labels(task, np.where(y > 0, 1.0, 0.0), one > 0, True, 0 * one, one, 0 * one, one, y)
     return Labels(task, *_framed(y, task, int(task.max()) + 1))
 
 
 @prototype
-def _framed(y, task, tasks):  # type: ignore[no-untyped-def]
+def _framed(y: Floats, task: Ints, tasks: int) -> Any:
     n = len(y)
     u, ready, mus, sds = np.zeros(n), np.zeros(n, np.bool_), np.zeros(n), np.ones(n)
     low, high = np.zeros(n), np.zeros(n)

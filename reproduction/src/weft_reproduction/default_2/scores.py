@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft_reproduction.default_2 import dense, linear
+from weft_reproduction.default_2 import dense, linear, tried
 from weft_reproduction.default_2.rows import Labels, Rows, framed, scaled
 from weft_reproduction.default_2.stack import Stacked, stacked
 
@@ -19,23 +19,33 @@ def _rate(L: Labels) -> float:
     return 0.4 if L.logistic else 0.2
 
 
-def _bayes(R: Rows, L: Labels) -> Any:
-    return linear.bayes(R, L) if L.logistic else np.zeros((len(L.u), 0))
+def _bayes(R: Rows, L: Labels, rests: bool) -> Any:
+    return linear.bayes(R, L, rests) if L.logistic else np.zeros((len(L.u), 0))
 
 
 EXPERTS: dict[str, Callable[[Rows, Labels], Any]] = {
     "gradient": lambda R, L: linear.adagrad(R, L, True, True, _rate(L), 1.0),
-    "betting": lambda R, L: linear.betting(R, L, 0.0)[0],
+    "betting": lambda R, L: linear.betting(R, L, 0.0, False)[0],
     "own": lambda R, L: linear.adagrad(R, L, True, False, _rate(L), 1.0),
     "pooled": lambda R, L: linear.adagrad(R, L, False, True, _rate(L), 1.0),
     "forget": lambda R, L: linear.adagrad(R, L, True, True, _rate(L), 0.95),
-    "bayes": _bayes,
+    "bayes": lambda R, L: _bayes(R, L, False),
     "low_rank": lambda R, L: linear.low_rank(R, L, 16),
     "low_rank 8": lambda R, L: linear.low_rank(R, L, 8),
     "second": lambda R, L: dense.second(R, L, 32, False),
     "grid": lambda R, L: dense.grid(R, L),
     "level": linear.level,
+    "resting bayes": lambda R, L: _bayes(R, L, True),
+    "second from pooled": lambda R, L: tried.second_from_pooled(R, L, 32),
+    "fading filter": lambda R, L: tried.fading_filter(R, L, 32, 0.995),
+    "own diagonal": lambda R, L: tried.diagonal(R, L, True, 10.0),
+    "pooled diagonal": lambda R, L: tried.diagonal(R, L, False, 1.0),
+    "own betting": lambda R, L: tried.half_betting(R, L, True),
+    "pooled betting": lambda R, L: tried.half_betting(R, L, False),
+    "ranks": tried.ranks,
 }
+FIRST = ("forget", "resting bayes", "low_rank", "second from pooled", "grid", "level", "fading filter")
+"""The page's experts with three changes."""
 
 
 class Events(NamedTuple):

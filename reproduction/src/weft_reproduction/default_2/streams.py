@@ -15,6 +15,8 @@ from weft_reproduction.default.streams import BINARY, REAL, stream_of
 
 
 class Data(NamedTuple):
+    """A stream: rows, labels, tasks, and whether labels are -1 and +1."""
+
     X: Any
     y: Floats
     task: Ints
@@ -93,11 +95,12 @@ def _sign(s: Any) -> Floats:
 
 def _related(tasks: int, events: int, seed: int, **more: Any) -> Data:
     made = related_tasks(tasks, events, seed=seed, **more)
-    return Data(made.X, made.y, np.unique(made.task_names, return_inverse=True)[1][made.task], True)
+    return Data(made.X, made.y, np.unique(np.asarray(made.tasks), return_inverse=True)[1].astype(np.int64), True)
 
 
-def _moving(seed: int, kind: str, tasks: int = 20, events: int = 12_000, width: int = 20) -> Data:
+def _moving(seed: int, kind: str, numbers: bool = False, tasks: int = 20, events: int = 12_000) -> Data:
     """Weights that turn slowly, jump at thirds of the stream, or jump to and fro between two every 1,500 events."""
+    width = 20
     rng = np.random.default_rng(seed)
     regimes = rng.normal(size=(3, width))
     apart = 0.3 * rng.normal(size=(tasks, width))
@@ -108,7 +111,8 @@ def _moving(seed: int, kind: str, tasks: int = 20, events: int = 12_000, width: 
         w = np.cos(turn) * regimes[0] + np.sin(turn) * regimes[1]
     else:
         w = regimes[at * 3 // events if kind == "abrupt" else at // 1500 % 2]
-    return Data(X, _sign(np.sum(X * (w + apart[task]), axis=1) + 0.5 * rng.normal(size=events)), task, True)
+    y = np.sum(X * (w + apart[task]), axis=1) + 0.5 * rng.normal(size=events)
+    return Data(X, y if numbers else _sign(y), task, not numbers)
 
 
 def _friedman(seed: int, tasks: int = 20, events: int = 8000) -> Data:
@@ -188,6 +192,8 @@ MADE_UP: dict[str, Callable[[int], Data]] = {
     "slow change": lambda seed: _moving(seed, "slow"),
     "abrupt change": lambda seed: _moving(seed, "abrupt"),
     "recurring change": lambda seed: _moving(seed, "recurring"),
+    "abrupt change, numbers": lambda seed: _moving(seed, "abrupt", numbers=True),
+    "recurring change, numbers": lambda seed: _moving(seed, "recurring", numbers=True),
     "product": lambda seed: _product(seed, own=False),
     "own products": lambda seed: _product(seed, own=True),
     "friedman": _friedman,
