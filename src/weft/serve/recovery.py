@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from weft.learners.catalogue import build
 from weft.model import Model
+from weft.schema import Schema
 from weft.serve import checkpoints
 from weft.serve.applying import apply
 from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember
@@ -37,7 +38,8 @@ class Recovered(NamedTuple):
 def first_model(folder: Folder, config: Config) -> Model:
     """The model before the first entry."""
     if config.base is None:
-        return Model(build(config.learner, config.parameters), classes=config.classes)
+        schema = None if config.schema is None else Schema.from_json(config.schema)
+        return Model(build(config.learner, config.parameters), classes=config.classes, schema=schema)
     data = read_file(folder.base_path)
     if bytes(data[-32:]).hex() != config.base:
         raise FileError(f"{folder.base_path} is not the model that the service began with; restore it from a backup")
