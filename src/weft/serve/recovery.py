@@ -57,8 +57,12 @@ def open_log(folder: Folder, **settings: Any) -> tuple[Log, list[str]]:
     if tail:
         notes.append(f"{tail} bytes at the end of the log belonged to a write that was cut short, and were dropped")
     log = Log(path, **settings)
-    log.check_pages()
-    log.check_ids()
+    try:
+        log.check_pages()
+        log.check_ids()
+    except BaseException:
+        log.drop()
+        raise
     return log, notes
 
 
@@ -69,7 +73,7 @@ def recover(folder: Folder, config: Config, **settings: Any) -> Recovered:
         model, start = _start(folder, config, log, notes)
         seq = replay(log, model, start)
     except BaseException:
-        log.close()
+        log.drop()
         raise
     return Recovered(log, model, seq, start, notes)
 
