@@ -92,6 +92,9 @@ class Trial:
             for client in clients:
                 client.join(60.0)
             assert not self.errors, self.errors
+        except BaseException:
+            os.kill(child, signal.SIGKILL)
+            raise
         finally:
             self.is_over = True
         with weft.Client(f"http://127.0.0.1:{self.port}") as client:

@@ -1,14 +1,17 @@
 """Bounded attacks on `weft serve`, and controls: a service with a fault in it must be noticed."""
 
 import os
+import sqlite3
+import struct
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from attacks import serve_faults, serve_flips, serve_kills, serve_power
+from attacks import serve_faults, serve_flips, serve_power
 from serve import engines, histories
 from weft.serve import log as logs
-from weft.serve import recovery
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals, locks and fork are those of Unix"),
@@ -17,9 +20,15 @@ pytestmark = [
 
 
 def test_kills_at_random_moments_under_load():
-    serve_kills.warm()
-    kills, acknowledged = serve_kills.attack(4, seed=1)
-    assert (kills, acknowledged) == (4, 100)
+    """In a process of its own, which forks servers."""
+    tests = str(Path(__file__).parents[1])
+    result = subprocess.run(
+        [sys.executable, "-m", "attacks.serve_kills", "--count", "4", "--seed", "1"],
+        env={**os.environ, "PYTHONPATH": tests}, cwd=tests, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith("4 kills")
+    assert "all 100 acknowledged events" in result.stdout
 
 
 @pytest.mark.skipif(bool(serve_faults.why_not()), reason=serve_faults.why_not())
@@ -114,10 +123,24 @@ def test_duplicates_that_are_not_recognised_would_be_noticed(tmp_path, monkeypat
         histories.check(tmp_path / "s", history_of(numbers[:1]), engines.LEARNER)
 
 
-def test_a_log_without_checks_would_be_noticed(monkeypatch):
-    monkeypatch.setattr(logs, "checksum", lambda seq, n, blob: 0)
-    monkeypatch.setattr(logs.Log, "check_pages", lambda self: None)
-    monkeypatch.setattr(logs.Log, "check_ids", lambda self: None)
-    monkeypatch.setattr(recovery.checkpoints, "found_in", lambda folder: [])  # the log alone
-    with pytest.raises(AssertionError):
-        serve_flips.attack(False, 5)
+@pytest.mark.parametrize("has_checks", [True, False])
+def test_a_log_without_checksums_would_be_noticed(tmp_path, monkeypatch, has_checks):
+    states = serve_flips.make(tmp_path / "s", killed=False)
+    for path in tmp_path.glob("s/checkpoint-*"):
+        path.unlink()
+    database = sqlite3.connect(tmp_path / "s" / "log.sqlite")
+    [blob] = database.execute("SELECT blob FROM log WHERE seq = 1").fetchone()
+    at = blob.index(struct.pack(">d", 0.5))  # a value of the first row becomes another one
+    database.execute("UPDATE log SET blob = ? WHERE seq = 1", (blob[: at + 1] + b"\xd0" + blob[at + 2 :],))
+    database.commit()
+    database.close()
+    if has_checks:
+        assert serve_flips.outcome(tmp_path / "s", states) == "refused"
+        return
+    database = sqlite3.connect(tmp_path / "s" / "log.sqlite")
+    sums = [(logs.checksum(*row), row[0]) for row in database.execute("SELECT seq, n, blob FROM log")]
+    database.executemany("UPDATE log SET crc = ? WHERE seq = ?", sums)
+    database.commit()
+    database.close()
+    with pytest.raises(AssertionError, match="nothing was said"):
+        serve_flips.outcome(tmp_path / "s", states)

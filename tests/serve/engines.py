@@ -1,6 +1,7 @@
 """A service without its network, for tests: an open folder whose writer is called directly."""
 
 import threading
+import time
 
 from weft.learners.catalogue import build, parameters_as_json
 from weft.serve.folder import Config, Folder
@@ -42,6 +43,17 @@ def ask(service, *requests):
     service.writer.put(Job(list(requests), done), 10**6)
     assert ready.wait(30.0), "the writer does not answer"
     return found
+
+
+def settle(service):
+    """Wait until no checkpoint is being written; the writer looks for that between two jobs."""
+    for _ in range(3000):
+        ready = threading.Event()
+        service.writer.put(Job([], lambda _, ready=ready: ready.set(), lambda: time.sleep(0.005)), 10**6)
+        assert ready.wait(30.0), "the writer does not answer"
+        if service.writer._checkpointing._writing is None:
+            return
+    raise AssertionError("a checkpoint is not finished")
 
 
 def close(service):

@@ -151,3 +151,33 @@ def test_the_page_names_every_limit_and_route():
     assert [route.path for route in ROUTES if route.path.replace(":path", "") not in text] == []
     for value in (Limits().features, Limits().name, Limits().queue, Limits().connections, Limits().listed):
         assert f"{value:,}" in text
+
+
+def test_records_of_a_schema(tmp_path):
+    schema = weft.Schema(task="user", label="label", positive="spam", text=["body"], ignore=["ts"])
+    options = ("--task", "user", "--label", "label", "--positive", "spam", "--text", "body", "--ignore", "ts")
+    records = [
+        {"user": "ann", "ts": 1, "body": "free money", "age": 31, "country": "us", "label": "spam"},
+        {"user": "bob", "ts": 2, "body": "lunch today", "age": None, "country": "de", "label": "ham"},
+        {"user": "ann", "ts": 3, "body": "free lunch", "label": "ham"},
+    ]
+    model = weft.Model("mt-ogd", schema=schema)
+    with served(tmp_path / "s", "--learner", "mt-ogd", *options) as service, service.client() as client:
+        for record in records:
+            assert client._post("/v1/learn", {"record": record})["score"] == model.learn_one(record)
+        question = {"user": "ann", "body": "free money"}
+        found = client._post("/v1/predict", {"record": question})
+        assert (found["score"], found["task"]) == (model.predict_one(question), "ann")
+        assert found["label"] in ("ham", "spam")
+        kept = client._post("/v1/predict", {"record": question, "remember": True})
+        client.feedback(kept["id"], "spam")
+        model.learn_one({**question, "label": "spam"})
+        uploaded = client.learn([{"record": records[0]}, {"record": {"body": "nobody"}}])
+        assert (uploaded.accepted, [line["line"] for line in uploaded.rejected]) == (1, [2])
+        model.learn_one(records[0])
+        with pytest.raises(ServiceError, match="beside"):
+            client._post("/v1/learn", {"record": records[0], "task": "ann"})
+        assert client.to_bytes() == model.to_bytes()
+    with served(tmp_path / "s") as service, service.client() as client:
+        assert client.to_bytes() == model.to_bytes()
+        assert rebuilt(tmp_path / "s", without=frozenset(["bob"]))[0].tasks == ["ann"]

@@ -85,8 +85,8 @@ def test_an_upload(service):
     ]
     status, _, found = call(service, "POST", "/v1/events", b"\n".join(lines[:-1]))
     assert status == 200
-    assert (found["accepted"], found["duplicates"], found["rejected_total"]) == (3, 1, 3)
-    assert [rejected["line"] for rejected in found["rejected"]] == [2, 4, 7]
+    assert (found["accepted"], found["duplicates"], found["rejected_total"]) == (2, 1, 4)
+    assert [rejected["line"] for rejected in found["rejected"]] == [2, 4, 7, 8]
     assert all(rejected["error"]["message"] for rejected in found["rejected"])
     assert refused(service, "POST", "/v1/events", b"\n".join(lines)) == (413, "too_large")
 
@@ -201,6 +201,18 @@ def test_what_cannot_be_learned_is_refused_with_a_sentence(service, name):
     before = call(service, "GET", "/readyz")[2]["seq"]
     assert refused(service, "POST", "/v1/learn", body) == (422, code)
     assert call(service, "GET", "/readyz")[2]["seq"] == before
+
+
+def test_what_cannot_be_written_to_the_log_is_refused_also_under_a_known_id(service):
+    """It must not reach the writer, whose errors end the process."""
+    call(service, "POST", "/v1/learn", {"id": "known", "task": "a", "x": {"a": 1}, "y": 1})
+    deep = json.loads("[" * 200 + '"a"' + "]" * 200)
+    for task in (1 << 70, ["a", -(1 << 70)], deep):
+        body = {"id": "known", "task": task, "x": {"a": 1}, "y": 1}
+        assert refused(service, "POST", "/v1/learn", body)[0] == 422
+        assert refused(service, "POST", "/v1/predict", {**body, "y": 1})[0] == 422
+        assert call(service, "POST", "/v1/events", body)[2]["rejected_total"] == 1
+    assert call(service, "GET", "/readyz")[0] == 200
 
 
 def test_paths_methods_and_sizes(service):

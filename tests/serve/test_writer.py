@@ -174,8 +174,7 @@ def test_two_checkpoints_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
     service = opened(tmp_path / "s", 10)
     for i in range(0, 60, 5):
         ask(service, *map(to_learn, range(i, i + 5)))
-        while service.writer._checkpointing._writing is not None:
-            service.writer._checkpointing.look(service.model, service.seq, service._log)
+        engines.settle(service)
     close(service)
     found = sorted(tmp_path.glob("s/checkpoint-*.weft"), key=lambda path: int(path.stem[11:]))
     assert len(found) == 2
@@ -234,8 +233,7 @@ def test_a_log_is_trimmed_below_the_older_checkpoint_only(tmp_path):
     service = opened(tmp_path / "s", 10, keep_log=1, recognise=3)
     for i in range(0, 60, 5):
         ask(service, *map(to_learn, range(i, i + 5)))
-        while service.writer._checkpointing._writing is not None:
-            service.writer._checkpointing.look(service.model, service.seq, service._log)
+        engines.settle(service)
     close(service)
     kept = sorted(int(path.stem[11:]) for path in tmp_path.glob("s/checkpoint-*.weft"))
     first = sqlite3.connect(tmp_path / "s" / NAME).execute("SELECT first FROM head").fetchone()[0]

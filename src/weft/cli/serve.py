@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import example, parse_settings, parse_value
+from weft.cli.schema_options import schema_options, split_names, told_fields
 
 if TYPE_CHECKING:
     from weft.serve.folder import Config, Folder
@@ -27,6 +28,9 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 @click.option("--learner", metavar="NAME", help=f"Learner of a new folder.  [default: {DEFAULT_LEARNER}]")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels of a new folder, if they are not numbers.")
+@click.option("--task", "task", metavar="FIELDS", help="Field of a record that names the task.")
+@click.option("--label", "label", metavar="FIELD", help="Field of a record with the label.")
+@schema_options
 @click.option("--from-model", metavar="MODEL", help="Begin a new folder with the model in this file.")
 @click.option("--remember-for", metavar="TIME", help="Keep remembered predictions so long: 90d, 12h.  [default: 90d]")
 @click.option(
@@ -82,6 +86,11 @@ def command(**given: Any) -> None:
     on 127.0.0.1 only; weft token add makes tokens. SIGTERM finishes what is queued, writes a checkpoint and
     leaves with 0. Lines about the service go to standard error, one JSON object each.
     """
+    fields = told_fields(given)
+    given["fields"] = fields | {name: given[name] for name in ("label",) if given[name]}
+    if given["task"]:
+        names = split_names(given["task"])
+        given["fields"]["task"] = names if len(names) > 1 else names[0]
     _serve(given)
 
 
@@ -145,8 +154,8 @@ def _new(folder: "Folder", given: dict[str, Any], told: dict[str, Any]) -> "Conf
     from weft.serve.folder import Config
 
     if given["from_model"]:
-        if given["learner"] or given["settings"] or given["classes"]:
-            raise ValueError("--from-model brings its learner; leave --learner, --set and --classes out")
+        if given["learner"] or given["settings"] or given["classes"] or given["fields"]:
+            raise ValueError("--from-model brings its learner and schema; leave --learner, --set, --classes out")
         model = load(given["from_model"])
         base = model.to_bytes()
         config = Config(learner=model.name, parameters=model.parameters, base=base[-32:].hex(), **told)
@@ -156,7 +165,10 @@ def _new(folder: "Folder", given: dict[str, Any], told: dict[str, Any]) -> "Conf
     classes = _classes(given["classes"])
     if classes is not None:
         expect_classes(learner, classes)
-    config = Config(learner=learner.name, parameters=parameters_as_json(learner), classes=classes, **told)
+    schema = _schema(given)
+    config = Config(
+        learner=learner.name, parameters=parameters_as_json(learner), classes=classes, schema=schema, **told
+    )
     folder.make(config)
     return config
 
@@ -169,6 +181,8 @@ def _refuse_other(folder: "Folder", config: "Config", given: dict[str, Any]) -> 
         raise ValueError(f"{folder.path} has a model already; leave --from-model out, or choose another folder")
     if given["classes"] and _classes(given["classes"]) != config.classes:
         raise ValueError(f"{folder.path} was made with other classes; leave --classes out")
+    if given["fields"] and _schema(given) != config.schema:
+        raise ValueError(f"{folder.path} was made with another schema; leave the options of fields out")
     name = given["learner"] or config.learner
     asked = parameters_as_json(build(name, {**config.parameters, **parse_settings(given["settings"])}
                                      if name == config.learner else parse_settings(given["settings"])))  # fmt: skip
@@ -184,6 +198,17 @@ def _refuse_other(folder: "Folder", config: "Config", given: dict[str, Any]) -> 
 
 def _classes(text: str | None) -> list[Any] | None:
     return None if text is None else [parse_value(part.strip()) for part in text.split(",")]
+
+
+def _schema(given: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema of records, as JSON, if options say one."""
+    from weft.schema import Schema
+
+    if not given["fields"]:
+        return None
+    if "task" not in given["fields"] or "label" not in given["fields"]:
+        raise ValueError("records need a task and a label; name their fields with --task and --label")
+    return Schema(**given["fields"]).to_json()
 
 
 def _told(given: dict[str, Any]) -> dict[str, Any]:

@@ -36,11 +36,13 @@ def apply(model: Model, entry: Entry) -> Applied:
     """Change the model by one entry."""
     try:
         if isinstance(entry, Learn):
-            return Applied(_issued(model, model.learn_one(entry.x, entry.y, entry.task, weight=entry.weight)))
+            x = entry.x if entry.record is None else entry.record
+            return Applied(_issued(model, model.learn_one(x, entry.y, entry.task, weight=entry.weight)))
         if isinstance(entry, Feedback):
-            return Applied(_issued(model, model.learn_one(entry.x, entry.y, entry.task)))
+            x = entry.x if entry.record is None else entry.record
+            return Applied(_issued(model, model.learn_one(x, entry.y, entry.task)))
         if isinstance(entry, Remember):
-            return Applied(predict(model, entry.task, entry.x))
+            return Applied(predict(model, entry.task, entry.x if entry.record is None else entry.record))
     except ValueError as error:
         return Applied(refused=str(error))
     if isinstance(entry, Correct | Removed):
@@ -48,9 +50,9 @@ def apply(model: Model, entry: Entry) -> Applied:
     return Applied(refused=_cannot(model, entry))
 
 
-def predict(model: Model, task: Task | None, x: Row | None) -> Issued:
+def predict(model: Model, task: Task | None, x: Any) -> Issued:
     """What the model says about an event, without learning; ValueError if it refuses it."""
-    return _issued(model, model.predict_one(x, task))  # type: ignore[arg-type]
+    return _issued(model, model.predict_one(x, task))
 
 
 def _issued(model: Model, score: float) -> Issued:
@@ -173,11 +175,7 @@ class Gate:
             slots, own = features.slots, self._features
             names = [name for name in x if name not in slots and name not in own]
         else:
-            width = len(x or ())
-            if width and (not features.has_only_columns or self._features):
-                names = [at for at in range(width) if features.find(at) < 0 and at not in self._features]
-            else:
-                columns = max(columns, width)
+            columns = self._columns_with(len(x or ()))
         if not is_new and not names and columns == self._columns:
             return
         try:
@@ -191,3 +189,15 @@ class Gate:
             self._tasks.add(task)
         self._features.update(names)
         self._columns = columns
+
+    def _columns_with(self, width: int) -> int:
+        """The columns after a row without names; Problem if the model knows names, or rows of another length."""
+        features = self._model.vocabulary.features
+        if width and (not features.has_only_columns or self._features):
+            raise Problem("no_names", 422, "x is a list, and the model has learned names", "send names", field="x")
+        if width and self._columns and width != self._columns:
+            raise Problem(
+                "other_length", 422, f"x has {width} values, and the model has learned rows of {self._columns}",
+                "send as many", field="x",
+            )  # fmt: skip
+        return max(self._columns, width)

@@ -3,13 +3,17 @@
 import json
 import secrets
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from weft.encoding.careful import Encoder
+from weft.encoding.refused import Refused
+from weft.names import plain
+from weft.schema import Schema
 from weft.serve import messages
-from weft.serve.entries import Row, Task, as_task
+from weft.serve.entries import Label, Row, Task, as_task
 from weft.serve.limits import Limits, expect_event, expect_id
 from weft.serve.problems import Problem
 from weft.serve.requests import ToFeedBack, ToLearn, ToRemember
@@ -66,34 +70,75 @@ def read(decode: Callable[[bytes], Message], body: bytes) -> Message:
     return message
 
 
-def event_of(limits: Limits, message: Any, id: str | None = None) -> tuple[Task, Row]:
-    """Task and row of a message, within the limits."""
+class Found(NamedTuple):
+    """The event of a message; of a record of a schema also the record, and what it says of label and weight."""
+
+    task: Task
+    x: Row
+    record: dict[str, Any] | None = None
+    y: Label | None = None
+    weight: float = 1.0
+
+    @property
+    def given(self) -> Any:
+        """What a model takes: the record, or the row."""
+        return self.x if self.record is None else self.record
+
+
+def event_of(limits: Limits, schema: Schema | None, message: Any, id: str | None = None) -> Found:
+    """The event of a message, within the limits. Whatever leaves here can be written to the log."""
     if message.record is not UNSET:
+        found = _from_record(schema, message)
+    else:
+        for name, value in (("task", message.task), ("x", message.x)):
+            if value is UNSET:
+                raise Problem("missing", 422, f"{name} is missing", f'send "{name}"', field=name)
+        found = Found(message.task, message.x)
+    try:
+        task = found.task if type(found.task) is str else plain(as_task(found.task), "task")
+        msgspec.msgpack.encode((task, found.record, id))
+    except (OverflowError, RecursionError, UnicodeEncodeError):
+        raise Problem(
+            "bad_value", 422, "an integer has more than 64 bits, or something is nested too deeply", "use a string"
+        ) from None
+    except ValueError as error:
+        raise Problem(
+            "bad_task", 422, str(error), "use a string, an integer or a list of those", field="task"
+        ) from None
+    expect_event(limits, task, found.x, id)
+    return found._replace(task=task)
+
+
+def _from_record(schema: Schema | None, message: Any) -> Found:
+    if schema is None:
         raise Problem(
             "no_schema", 422, "the model has no schema, so that a record cannot be read",
             'send "task" and "x"', field="record",
         )  # fmt: skip
-    for name, value in (("task", message.task), ("x", message.x)):
-        if value is UNSET:
-            raise Problem("missing", 422, f"{name} is missing", f'send "{name}"', field=name)
-    task = as_task(message.task)
-    expect_event(limits, task, message.x, id)
-    return task, message.x
+    if message.task is not UNSET or message.x is not UNSET:
+        raise Problem("bad_message", 422, "there is a record beside task or x", "send one of the two", field="record")
+    try:
+        event = Encoder(schema).event(message.record)
+    except Refused as refused:
+        what, _, remedy = refused.reason.partition("; ")
+        raise Problem("bad_record", 422, what, remedy, field=refused.field) from None
+    return Found(event.task, event.features, message.record, event.label, event.weight)  # type: ignore[arg-type]
 
 
-def to_learn(limits: Limits, message: messages.LearnRequest | messages.LineRequest) -> ToLearn:
+def to_learn(limits: Limits, schema: Schema | None, message: messages.LearnRequest | messages.LineRequest) -> ToLearn:
     """An event to learn."""
     id = None if message.id is UNSET else message.id
-    task, x = event_of(limits, message, id)
-    weight = 1.0 if message.weight is UNSET else message.weight
-    return ToLearn(task, x, None if message.y is UNSET else message.y, weight, id)
+    found = event_of(limits, schema, message, id)
+    y = found.y if message.y is UNSET else message.y
+    weight = found.weight if message.weight is UNSET else message.weight
+    return ToLearn(found.task, found.x, y, weight, id, found.record)
 
 
-def to_remember(limits: Limits, message: messages.PredictRequest) -> ToRemember:
+def to_remember(limits: Limits, schema: Schema | None, message: messages.PredictRequest) -> ToRemember:
     """A prediction to remember, under the id that the client chose or a new one."""
     id = secrets.token_urlsafe(16) if message.id is UNSET else message.id
-    task, x = event_of(limits, message, id)
-    return ToRemember(id, task, x)
+    found = event_of(limits, schema, message, id)
+    return ToRemember(id, found.task, found.x, found.record)
 
 
 def to_feed_back(limits: Limits, message: messages.FeedbackRequest) -> ToFeedBack:
@@ -102,7 +147,7 @@ def to_feed_back(limits: Limits, message: messages.FeedbackRequest) -> ToFeedBac
     return ToFeedBack(message.id, message.y, message.correct is True)
 
 
-def line_to_request(limits: Limits, line: bytes) -> ToLearn | ToFeedBack:
+def line_to_request(limits: Limits, schema: Schema | None, line: bytes) -> ToLearn | ToFeedBack:
     """A line of an upload."""
     message = read(line_body, line)
     if message.task is UNSET and message.x is UNSET and message.record is UNSET:
@@ -111,4 +156,4 @@ def line_to_request(limits: Limits, line: bytes) -> ToLearn | ToFeedBack:
         return to_feed_back(limits, messages.FeedbackRequest(message.id, message.y, message.correct))
     if message.correct is not UNSET:
         raise Problem("bad_message", 422, "an event has no field correct", "leave it out", field="correct")
-    return to_learn(limits, message)
+    return to_learn(limits, schema, message)

@@ -11,6 +11,7 @@ lock                  held by the process that serves the folder
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,8 @@ OLDEST = 1
 """The earliest format that is read."""
 CONFIG, BASE, LOCK = "config.json", "base.weft", "lock"
 DAY = 86400.0
+PATIENCE = 10.0
+"""Seconds to wait for what a process that has ended has left running."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,9 +110,9 @@ class Folder:
         with explaining(self.path / LOCK, "lock"):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-            taken = try_lock(self._lock)
+            taken = self._take(self._lock)
         if taken is False:
-            holder = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
+            holder = _holder(self._lock)
             os.close(self._lock)
             known = f"process {holder}" if re.fullmatch("[0-9]{1,10}", holder) else "another process"
             raise ValueError(f"{self.path} is served by {known}; stop that first, or choose another folder")
@@ -117,12 +120,38 @@ class Folder:
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         return self
 
+    def _take(self, descriptor: int) -> bool | None:
+        """Lock it. A holder that has ended may have left a process that writes a checkpoint: wait until it lets go."""
+        end = time.monotonic() + PATIENCE
+        while (taken := try_lock(descriptor)) is False:
+            if _is_alive(_holder(descriptor)) or time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+        return taken
+
     def unlock(self) -> None:
         """Let others serve the folder."""
         if self._lock is not None:
             with suppress(OSError):
                 os.close(self._lock)
             self._lock = None
+
+
+def _holder(descriptor: int) -> str:
+    return os.pread(descriptor, 20, 0).decode(errors="replace").strip()
+
+
+def _is_alive(number: str) -> bool:
+    """Whether a process of that number runs; what is not a number may be one that is just beginning."""
+    if not re.fullmatch("[0-9]{1,9}", number):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def read_config(data: bytes) -> Config:

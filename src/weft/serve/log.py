@@ -14,6 +14,7 @@ tried again: `Broken` ends the process.
 import sqlite3
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,6 +132,11 @@ class Log:
         except sqlite3.Error as error:
             raise Broken(f"{self.path}: {error}") from None
 
+    def drop(self) -> None:
+        """Close a log that is not going to be used, because something else went wrong."""
+        with suppress(sqlite3.Error):
+            self._db.close()
+
     # --- reading ---
 
     @property
@@ -231,7 +237,8 @@ class Log:
 
     def _rows(self, text: str, values: tuple[Any, ...]) -> Iterator[Any]:
         try:
-            yield from self._db.execute(text, values)
+            for row in self._db.execute(text, values):  # noqa: UP028 (`yield from` would close a cursor of a closed log)
+                yield row
         except sqlite3.Error as error:
             raise _unreadable(self.path, error) from None
 

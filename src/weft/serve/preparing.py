@@ -4,7 +4,7 @@ Ids and remembered predictions are read and written within the transaction of th
 before it, also in its own group, and all of them are committed with the entries or not at all.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,7 @@ class Event(msgspec.Struct, array_like=True, frozen=True):
 
     task: Task | None
     x: Row | None
+    record: dict[str, Any] | None = None
 
 
 _event = msgspec.msgpack.Decoder(Event)
@@ -69,7 +70,7 @@ class Group:
         return self.first + len(self.entries)
 
     def _learn(self, request: ToLearn) -> Pending | Outcome:
-        task, x, y, weight, id = request
+        task, x, y, weight, id, record = request
         if id is not None:
             known = self.log.seq_of(id)
             if known is not None:
@@ -77,7 +78,7 @@ class Group:
         self._gate.check(task, x, y, weight)
         if id is not None:
             self.log.claim(id, self._next, request.mark)
-        return self._append(Learn(task, x, y, weight, id))
+        return self._append(Learn(task, None if record else x, y, weight, id, record))
 
     def _again(self, request: ToLearn, seq: int, mark: int) -> Pending | Outcome:
         if mark != request.mark:
@@ -89,7 +90,7 @@ class Group:
 
     def _remember(self, request: ToRemember) -> Pending | Outcome:
         self._gate.check_event(request.task, request.x)
-        event = msgspec.msgpack.encode(Event(request.task, request.x))
+        event = msgspec.msgpack.encode(Event(request.task, request.x, request.record))
         known = self.log.remembered(request.id)
         if known is not None:
             if known.event != event:
@@ -99,7 +100,8 @@ class Group:
                 )  # fmt: skip
             return Pending(known.seq - self.first, True) if known.seq >= self.first else Done(known.seq, duplicate=True)
         self.log.remember(Remembered(request.id, self._next, self._now, event, None))
-        return self._append(Remember(request.id, self._now, request.task, request.x))
+        x = None if request.record else request.x
+        return self._append(Remember(request.id, self._now, request.task, x, request.record))
 
     def _feed_back(self, request: ToFeedBack) -> Pending | Outcome:
         known = self.log.remembered(request.id)
@@ -128,7 +130,8 @@ class Group:
             raise Problem("expired", 410, "the prediction has expired", "raise --remember-for", field="id")
         event = self._check_label(request, known)
         self.log.remember(known._replace(label=msgspec.msgpack.encode(request.y), seq=self._next))
-        return self._append(Feedback(request.id, event.task, event.x, request.y))
+        x = None if event.record else event.x
+        return self._append(Feedback(request.id, event.task, x, request.y, event.record))
 
     def _check_label(self, request: ToFeedBack, known: Remembered) -> Event:
         event = _event.decode(known.event)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from weft.learners.catalogue import build
 from weft.model import Model
+from weft.schema import Schema
 from weft.serve import checkpoints
 from weft.serve.applying import apply
 from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember
@@ -37,7 +38,8 @@ class Recovered(NamedTuple):
 def first_model(folder: Folder, config: Config) -> Model:
     """The model before the first entry."""
     if config.base is None:
-        return Model(build(config.learner, config.parameters), classes=config.classes)
+        schema = None if config.schema is None else Schema.from_json(config.schema)
+        return Model(build(config.learner, config.parameters), classes=config.classes, schema=schema)
     data = read_file(folder.base_path)
     if bytes(data[-32:]).hex() != config.base:
         raise FileError(f"{folder.base_path} is not the model that the service began with; restore it from a backup")
@@ -55,8 +57,12 @@ def open_log(folder: Folder, **settings: Any) -> tuple[Log, list[str]]:
     if tail:
         notes.append(f"{tail} bytes at the end of the log belonged to a write that was cut short, and were dropped")
     log = Log(path, **settings)
-    log.check_pages()
-    log.check_ids()
+    try:
+        log.check_pages()
+        log.check_ids()
+    except BaseException:
+        log.drop()
+        raise
     return log, notes
 
 
@@ -67,7 +73,7 @@ def recover(folder: Folder, config: Config, **settings: Any) -> Recovered:
         model, start = _start(folder, config, log, notes)
         seq = replay(log, model, start)
     except BaseException:
-        log.close()
+        log.drop()
         raise
     return Recovered(log, model, seq, start, notes)
 

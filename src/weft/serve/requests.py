@@ -1,6 +1,7 @@
 """What routes hand to the writer: things that change the folder, in the order in which they came."""
 
-from typing import NamedTuple
+import zlib
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,12 +18,12 @@ class ToLearn(NamedTuple):
     y: Label | None
     weight: float = 1.0
     id: str | None = None
+    record: dict[str, Any] | None = None
+    """The record that task, x, y and weight come from, if it is one of a schema."""
 
     @property
     def mark(self) -> int:
         """The same for the same event: an id that comes with another mark is not a duplicate but a mistake."""
-        import zlib
-
         return zlib.crc32(msgspec.msgpack.encode((self.task, self.y, self.weight, len(self.x or ()))))
 
 
@@ -32,6 +33,7 @@ class ToRemember(NamedTuple):
     id: str
     task: Task | None
     x: Row | None
+    record: dict[str, Any] | None = None
 
 
 class ToFeedBack(NamedTuple):

@@ -71,13 +71,13 @@ async def predict(call: Call) -> Answer:
     service = call.service
     message = decoding.read(decoding.predict_body, call.body)
     if message.remember is not True:
-        task, x = decoding.event_of(service.limits, message)
-        return json_answer(service.predict(task, x))
-    request = decoding.to_remember(service.limits, message)
+        found = decoding.event_of(service.limits, service.model.schema, message)
+        return json_answer(service.predict(found.task, found.given))
+    request = decoding.to_remember(service.limits, service.model.schema, message)
     done = await service.submit_one(request)
     score = done.issued.score
     if score is None:  # a prediction that was remembered long ago, or one that is not finite
-        answer = service.predict(request.task, request.x)
+        answer = service.predict(request.task, request.x if request.record is None else request.record)
     else:
         answer = service.answer(score, request.task, done.seq)
     answer.id = request.id
@@ -86,7 +86,7 @@ async def predict(call: Call) -> Answer:
 
 async def learn(call: Call) -> Answer:
     message = decoding.read(decoding.learn_body, call.body)
-    done = await call.service.submit_one(decoding.to_learn(call.service.limits, message))
+    done = await call.service.submit_one(decoding.to_learn(call.service.limits, call.service.model.schema, message))
     return json_answer(LearnAnswer(done.seq, *done.issued, done.duplicate))
 
 
@@ -136,7 +136,8 @@ async def policy(call: Call) -> Answer:
 
 async def explain(call: Call) -> Answer:
     message = decoding.read(decoding.explain_body, call.body)
-    return json_answer(call.service.explain(*decoding.event_of(call.service.limits, message)))
+    found = decoding.event_of(call.service.limits, call.service.model.schema, message)
+    return json_answer(call.service.explain(found.task, found.x))
 
 
 async def model(call: Call) -> None:

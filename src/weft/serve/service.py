@@ -99,12 +99,12 @@ class Service:
 
     # --- reading ---
 
-    def predict(self, task: Task | None, x: Row | None) -> PredictAnswer:
+    def predict(self, task: Task | None, x: Any) -> PredictAnswer:
         """The score of an event, by the model after entry `seq`."""
         writer = self.writer
         try:
             with writer.lock:
-                score, seq = self.model.predict_one(x, task), writer.seq  # type: ignore[arg-type]
+                score, seq = self.model.predict_one(x, task), writer.seq
         except ValueError as error:
             raise refused(error) from None
         self.figures.predictions += 1

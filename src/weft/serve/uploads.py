@@ -45,7 +45,7 @@ class Upload:
         try:
             if len(line) > self._limits.line:
                 raise too_large("the line", self._limits.line)
-            self._requests.append(line_to_request(self._limits, line))
+            self._requests.append(line_to_request(self._limits, self._service.model.schema, line))
             self._places.append(self._line)
         except Problem as problem:
             self._reject(self._line, problem)
