@@ -64,6 +64,8 @@ class Traits:
     """Events may have weights other than 1: the step is as many times as long."""
     reads_missing: bool = False
     """An entry whose value is NaN says that the feature is missing, which is not the same as zero."""
+    cannot_forget: str = ""
+    """Why no task can be taken out of the state, as the end of a sentence; "": one can."""
     trace: tuple[str, ...] = TRACE
     """The columns of a trace."""
 

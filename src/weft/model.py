@@ -15,6 +15,7 @@ import numpy as np
 from weft import parallel, refusals
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import PLAIN
+from weft.forgetting import Forgetting
 from weft.guard import Guard, changes, held_back, reads
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain
@@ -38,7 +39,7 @@ from weft.tally import Tally
 from weft.vocabulary import Proposal, Vocabulary
 
 
-class Model(SingleEvents, Learned):
+class Model(SingleEvents, Forgetting, Learned):
     """One model per task, all learned together from one stream.
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without

@@ -90,6 +90,16 @@ class Tally:
             [_] = map(_count, (self._table,), (self.target == "binary",), *((part,) for part in rest))
             del self.buffer[:]  # no signal handler runs between the two, see `guard`
 
+    def forget(self, slot: int, names: Names) -> int:
+        """Without the task at a slot, of which no event is in the buffer; `names` are those of the others.
+
+        Returns how many events it had.
+        """
+        events = int(self._table[slot, EVENTS])
+        self._table = np.delete(self._table, slot, 0)
+        self._names = names
+        return events
+
     # --- read by the user ---
 
     def _snapshot(self) -> tuple[list[Name], Floats]:
