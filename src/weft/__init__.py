@@ -15,20 +15,23 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from weft.evaluation.comparison import compare
     from weft.learners.catalogue import catalogue, register
-    from weft.model import Model, load
+    from weft.loading import load
+    from weft.model import Model
+    from weft.multiclass import Multiclass
     from weft.stream import Stream
 
 _HOMES = {
     "Model": "weft.model",
+    "Multiclass": "weft.multiclass",
     "Stream": "weft.stream",
     "catalogue": "weft.learners.catalogue",
     "compare": "weft.evaluation.comparison",
-    "load": "weft.model",
+    "load": "weft.loading",
     "register": "weft.learners.catalogue",
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Stream", "catalogue", "compare", "load", "register"]
+__all__ = ["Model", "Multiclass", "Stream", "catalogue", "compare", "load", "register"]
 
 
 def __getattr__(name: str) -> Any:

@@ -80,9 +80,11 @@ class Forgetting:
         tasks, features = self._sizes
         names = [name for at, name in enumerate(self.vocabulary.tasks) if at != slot]
         arrays = saving.live(self.state, learner.plan, tasks, features)
-        after = without_task(arrays, learner.plan, slot, self.traits.pooled)
-        blank = learner.init(names)
-        state = saving.restore(blank, learner.plan, after, len(names), features) if names else None
+        blank, state, kept = learner.init(names), None, 0
+        if names:
+            after = without_task(arrays, learner.plan, slot, self.traits.pooled)
+            state = saving.restore(blank, learner.plan, after, len(names), features)
+            kept = int(after["used"][SUPPORT]) if learner.plan.has_counts else 0
         vocabulary = Vocabulary(Names(names), self.vocabulary.features)
         self.tally.flush()
         with held_back():
@@ -96,7 +98,7 @@ class Forgetting:
             except BaseException as error:
                 self._guard.give_up(error, "while a task was being forgotten")
                 raise
-        rows = int(arrays["used"][SUPPORT] - after["used"][SUPPORT]) if learner.plan.has_counts else 0
+        rows = int(arrays["used"][SUPPORT]) - kept if learner.plan.has_counts else 0
         remains = _remains(learner) if names else ()
         return Forgotten(plain(task, "task"), events, _own_numbers(learner, arrays, slot), rows, remains)
 
@@ -130,7 +132,8 @@ def _own_numbers(learner: Learner, arrays: Mapping[str, Array], slot: int) -> in
 def _remains(learner: Learner) -> tuple[str, ...]:
     """Where the influence of a task that was forgotten stays."""
     traits, plan = learner.traits, learner.plan
-    shared = any("feature" in axes and "task" not in axes for axes in plan.axes.values())
+    apart = {"task", "pair", "support", "nonzero"}
+    shared = any(name != "used" and apart.isdisjoint(axes) for name, axes in plan.axes.items())
     if traits.pooled:
         return ("All tasks have one model: what its events moved there stays.",)
     if traits.refit_every:
@@ -138,5 +141,5 @@ def _remains(learner: Learner) -> tuple[str, ...]:
     if traits.counts_tasks and plan.has_counts:
         return ("Its rows count for nobody any more; rows that made way for them do not come back.",)
     if shared or traits.counts_tasks:
-        return ("What its events moved in the shared part, or in the models of other tasks, stays there.",)
+        return ("What its events moved in what all tasks share, or in the models of others, stays there.",)
     return ()

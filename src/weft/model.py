@@ -88,7 +88,8 @@ class Model(SingleEvents, Forgetting, Learned):
         self._has_to_compile = not self._is_python
         self.vocabulary = parts.vocabulary
         self.state = parts.state
-        self.tally = Tally(self.vocabulary.tasks, self.target, self.learner.tally_loss, parts.tally, self._guard)
+        loss = self.learner.tally_loss
+        self.tally = Tally(self.vocabulary.tasks, self.target, loss, parts.tally, self._guard, parts.recent)
         self._slots = self.vocabulary.tasks.slots
         self._set_classes(parts.classes)
         self._may_warn = True
@@ -310,7 +311,8 @@ class Model(SingleEvents, Forgetting, Learned):
 
         Nothing is learned meanwhile. `facts`, which JSON takes, are added to the header.
         """
-        parts = Parts(self.learner, self.vocabulary, self.state, self.tally.live, self._classes)
+        tally, recent = self.tally.live, self.tally.live_recent
+        parts = Parts(self.learner, self.vocabulary, self.state, tally, self._classes, recent)
         return write_model(parts, write, facts or {}).hex()
 
     def to_bytes(self) -> bytes:

@@ -13,7 +13,7 @@ from weft.learner import Learner
 from weft.maths.losses import LOGISTIC
 from weft.names import Name, declared
 from weft.storage.rows import REMEDY
-from weft.stream import Stream
+from weft.stream import Stream, read_weights
 
 
 def with_tasks(learner: Learner, tasks: Any) -> tuple[Learner, list[Name]]:
@@ -76,6 +76,17 @@ def refuse_weights(learner: Learner, stream: Stream) -> None:
             f"row {at}: weight {weight[at]:g}; {learner.name} takes no weights of events, leave them out or choose a "
             "learner with a gradient step such as auto or mt-ogd"
         )
+
+
+def expect_weight(learner: Learner, weight: Any) -> float:
+    """The weight of a single event as a float, if the learner takes it."""
+    found = read_weights([weight], 1)
+    if found[0] != 1.0 and not learner.traits.takes_weights:
+        raise ValueError(
+            f"weight {found[0]:g}; {learner.name} takes no weights of events, leave them out or choose a "
+            "learner with a gradient step such as auto or mt-ogd"
+        )
+    return float(found[0])
 
 
 def expect_trace(trace: Any, rows: int, columns: int) -> Floats:

@@ -275,6 +275,18 @@ class Stream:
         self._refuse(wrong, found.remedy())
         return y, found
 
+    @property
+    def label_codes(self) -> Labels:
+        """Labels as they are kept: numbers, or codes of names; NaN where one is missing."""
+        return self._labels
+
+    def relabelled(self, y: Floats) -> "Stream":
+        """The same rows, tasks and rounds with other labels: numbers, NaN where one is missing."""
+        other = copy(self)
+        other._set_examples(self._row, y, self._bounds, self.has_rounds)
+        other._checked_for = None
+        return other
+
     def plain(self) -> "Stream":
         """The same stream with the labels -1 and +1, if its labels are two classes of another kind."""
         y, wrong, found = UNKNOWN.encoded(self._labels, dormant=self.has_rounds)

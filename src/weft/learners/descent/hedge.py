@@ -97,7 +97,8 @@ class _Hedge:
         """The trace has the loss and eta_h, then the loss and the weight of every expert."""
         experts = range(len(self.variances))
         trace = ("loss", "eta_h", *(f"loss {k}" for k in experts), *(f"weight {k}" for k in experts))
-        return Traits(counts_tasks=True, conservative=False, trace=trace)
+        # The weight multiplies the gradients of the experts, and the losses by which they are weighed.
+        return Traits(counts_tasks=True, conservative=False, takes_weights=True, trace=trace)
 
     @property
     def target(self) -> Target:
