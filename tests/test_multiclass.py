@@ -96,7 +96,7 @@ def test_damaged_files_are_refused(tmp_path):
     data = bytearray(model.to_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "m.weft").write_bytes(data)
-    with pytest.raises(FileError, match="m.weft"):
+    with pytest.raises(FileError, match=r"m\.weft"):
         weft.load(tmp_path / "m.weft")
     plain = weft.Model("pa")
     plain.learn_one({"x": 1.0}, 1, task="ann")

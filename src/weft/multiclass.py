@@ -123,7 +123,7 @@ class Multiclass:
             issued = model.learn(part)
             scores[len(stream) - len(part) :, column] = issued
             found[label] = model
-            if first[column] > 0:  # the round that brings a class could not predict it
+            if label not in self._models:  # the round that brings a class could not predict it
                 scores[: int(bounds[start + 1]), column] = -np.inf
         self._models = found
         best = _best(scores)
@@ -168,7 +168,7 @@ class Multiclass:
     def learn_one(self, x: Any, y: Label, task: Name = NO_TASK, *, weight: float = 1.0) -> Label | None:
         """Learn one event; returns the class predicted before, None if none was known."""
         stream = Stream(as_table(x), [expect_label(y)], [task], weight=None if weight == 1.0 else [weight])
-        predicted: Label | None = self.learn(stream)[0]
+        predicted: Label | None = self.learn(stream).tolist()[0]
         return predicted
 
     # --- predicting ---
@@ -197,7 +197,7 @@ class Multiclass:
 
     def predict_one(self, x: Any, task: Name = NO_TASK) -> Label:
         """The most likely class of one event, without learning."""
-        label: Label = self.predict(as_table(x), [task])[0]
+        label: Label = self.predict(as_table(x), [task]).tolist()[0]
         return label
 
     def predict_proba_one(self, x: Any, task: Name = NO_TASK) -> dict[Label, float]:
@@ -280,11 +280,10 @@ def _normalised(scores: Floats) -> Floats:
     with np.errstate(over="ignore"):
         chances = 1.0 / (1.0 + np.exp(-scores))
     totals = chances.sum(axis=1, keepdims=True)
-    least = np.exp(scores - np.maximum(scores.max(axis=1, keepdims=True), -1e300))
-    safe: Floats = np.where(
-        totals > 1e-290, chances / np.maximum(totals, 1e-300), least / least.sum(axis=1, keepdims=True)
-    )
-    return safe
+    nearest = np.exp(scores - scores.max(axis=1, keepdims=True))
+    nearest /= nearest.sum(axis=1, keepdims=True)
+    found: Floats = np.where(totals > 1e-290, chances / np.maximum(totals, 1e-300), nearest)
+    return found
 
 
 def _named(labels: Sequence[Label | None], which: Ints) -> Any:
