@@ -1,5 +1,6 @@
 # make run   the main job on a stream made on the spot     make test   everything CI runs
 # make quick what one runs while working                  make check  lint, types, layers, tests
+# make dist  sdists and wheels in dist/
 # make bench speed against the peers                      make mutants  does a test fail when a line of a kernel is wrong?
 PYTHON ?= python3
 VENV   ?= .venv
@@ -7,7 +8,7 @@ BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test quick check lint types layers bench bench-quick mutants venv lock clean
+.PHONY: run test quick check lint types layers bench bench-quick mutants dist venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo
@@ -38,6 +39,10 @@ bench: $(BENCH)/.bench
 
 bench-quick: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks --quick
+
+dist: venv
+	rm -rf dist && $(VENV)/bin/python -m hatchling build
+	cd reproduction && ../$(VENV)/bin/python -m hatchling build -d ../dist
 
 venv: $(VENV)/.dev
 

@@ -35,7 +35,7 @@ in the [glossary](glossary.md).
 
 {families}
 
-All learners classify (labels -1 and +1). These also predict numbers, by their parameter `loss`: {numbers}.
+All learners classify (two classes of any kind). These also predict numbers, by their parameter `loss`: {numbers}.
 """
 
 KERNEL = {

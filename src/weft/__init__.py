@@ -14,24 +14,29 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from weft.evaluation.comparison import compare
+    from weft.evaluation.tuning import tune
     from weft.learners.catalogue import catalogue, register
-    from weft.loading import load
     from weft.model import Model
-    from weft.multiclass import Multiclass
+    from weft.reductions.per_class import Multiclass, load
+    from weft.schema import Schema
     from weft.stream import Stream
+    from weft.streams.reading import read
 
 _HOMES = {
     "Model": "weft.model",
-    "Multiclass": "weft.multiclass",
+    "Multiclass": "weft.reductions.per_class",
+    "Schema": "weft.schema",
     "Stream": "weft.stream",
     "catalogue": "weft.learners.catalogue",
     "compare": "weft.evaluation.comparison",
-    "load": "weft.loading",
+    "load": "weft.reductions.per_class",
+    "read": "weft.streams.reading",
     "register": "weft.learners.catalogue",
+    "tune": "weft.evaluation.tuning",
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Multiclass", "Stream", "catalogue", "compare", "load", "register"]
+__all__ = ["Model", "Multiclass", "Schema", "Stream", "catalogue", "compare", "load", "read", "register", "tune"]
 
 
 def __getattr__(name: str) -> Any:

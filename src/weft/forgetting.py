@@ -85,7 +85,8 @@ class Forgetting:
             after = without_task(arrays, learner.plan, slot, self.traits.pooled)
             state = saving.restore(blank, learner.plan, after, len(names), features)
             kept = int(after["used"][SUPPORT]) if learner.plan.has_counts else 0
-        vocabulary = Vocabulary(Names(names), self.vocabulary.features)
+        vocabulary = Vocabulary(Names(names), self.vocabulary.features, self.vocabulary.fields)
+        vocabulary.reads_missing = self.traits.reads_missing
         self.tally.flush()
         with held_back():
             try:

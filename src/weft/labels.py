@@ -1,13 +1,13 @@
 """Labels: which of them a learner takes. Readers of files, streams and single events all ask here.
 
 A classifier has two classes: -1 and +1, 0 and 1, False and True, or any two strings. Streams keep labels as they were
-given; the model decides what they mean and remembers its classes (`Classes`). A label is checked once: by the reader
-that found it in a line of a file, by the stream that was given an array, or by the model that was given one event. Who
-has checked labels says so, see `weft.stream.Stream.of_checked`.
+given; the model decides what they mean and remembers its classes (`Classes`). Readers of files follow the same rule
+beforehand, so that a label that a model will not take is refused by its line.
 """
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -120,10 +120,15 @@ PLAIN, UNKNOWN = Classes(-1, 1), Classes()
 """The classes -1 and +1; those of a model that has met no label."""
 
 
+def one_kind(labels: Sequence[Label | None]) -> bool:
+    """Are all labels of one type, so that an array of them can be of that type?"""
+    return len({type(label) for label in labels}) == 1
+
+
 def named_classes(classes: Classes) -> Array:
     """An array of the two classes, to be indexed by whether a score is positive."""
     shown = classes.shown
-    if len({type(label) for label in shown}) == 1:
+    if one_kind(shown):
         return np.array(shown)
     mixed = np.empty(2, object)
     mixed[:] = shown

@@ -185,6 +185,22 @@ class Shares(NamedTuple):
         return Shares(factor * self.own, factor * self.shared, self.slots, factor * self.neighbours)
 
 
+class SeenRow(NamedTuple):
+    """A row as a learner sees it that brings rows to a scale of its own, and what its score is made of.
+
+    `own` and `shared` are parts in the units of the scaled row, biases included; `amounts` add up to `score`.
+    """
+
+    features: Ints
+    values: Floats
+    own_bias: float
+    shared_bias: float
+    own: float
+    shared: float
+    score: float
+    amounts: dict[str, float]
+
+
 class Kept(NamedTuple):
     """A row that a kernel learner keeps: whose it is, its coefficient, its features and values.
 

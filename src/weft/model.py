@@ -20,10 +20,12 @@ from weft.guard import Guard, changes, held_back, reads
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain
 from weft.inspection.learned import Learned
+from weft.kinds.frames import as_column
 from weft.labels import UNKNOWN, Classes, Label, named_classes
 from weft.learner import Learner, Target, Traits
 from weft.learners.catalogue import as_learner, built_in, is_known, register
 from weft.names import Name, Names, declared
+from weft.schema import Schema
 from weft.single_events import SINGLE_ROOM, SingleEvents
 from weft.storage.batch import Batch, empty_batch
 from weft.storage.growth import make_room_for_names, make_room_for_round, room_for_names
@@ -46,7 +48,8 @@ class Model(SingleEvents, Forgetting, Learned):
     one it is `auto`, which has nothing to tune: `loss="square"` if labels are numbers. `tasks` declares tasks up front,
     by their names or as a number (then they are called 0, 1, ...); `features` does the same for features. Tasks that
     are declared, but that a graph of edges or cliques does not name, are tied to nobody. `classes` are the two labels
-    of a classifier, negative first; without them they are those of the first stream.
+    of a classifier, negative first; without them they are those of the first stream. A model with a `schema` takes data
+    frames and records.
 
     >>> import weft
     >>> model = weft.Model("implicit", norm="linf", C=1.0)
@@ -54,8 +57,8 @@ class Model(SingleEvents, Forgetting, Learned):
     0.0
     >>> model.predict_one({"free": 1.0}, task="ann"), model.predict_one({"free": 1.0}, task="bob")
     (0.5, 0.0)
-    >>> weft.Model()
-    Model(Auto(loss='logistic', own_prior=0.0, second_order=False, half_life=inf), 0 tasks, 0 features, 0 events)
+    >>> weft.Model()  # doctest: +ELLIPSIS
+    Model(Auto(loss='logistic', ... effort='balanced', experts=None), 0 tasks, 0 features, 0 events)
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Model(SingleEvents, Forgetting, Learned):
         tasks: Iterable[Name] | int | None = None,
         features: Iterable[Name] | int | None = None,
         classes: Sequence[Label] | None = None,
+        schema: Schema | None = None,
         **parameters: Any,
     ) -> None:
         built, names = refusals.with_tasks(as_learner(learner, parameters), tasks)
@@ -72,8 +76,8 @@ class Model(SingleEvents, Forgetting, Learned):
         columns = len(known) if isinstance(features, int) else 0  # a number declares the columns of tables
         built.hooks.refuse(len(names), len(known))
         self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
-        found = UNKNOWN if classes is None else refusals.expect_classes(built, classes)
-        self._set(Parts(built, self.vocabulary, built.init(names), None, found))
+        found = refusals.first_classes(built, classes, schema)
+        self._set(Parts(built, self.vocabulary, built.init(names), None, found, schema))
         self._hooks.admit(self.state, len(known))
 
     def _set(self, parts: Parts) -> None:
@@ -92,6 +96,9 @@ class Model(SingleEvents, Forgetting, Learned):
         self.tally = Tally(self.vocabulary.tasks, self.target, loss, parts.tally, self._guard, parts.recent)
         self._slots = self.vocabulary.tasks.slots
         self._set_classes(parts.classes)
+        self._schema = parts.schema
+        self._encoder = None
+        self.vocabulary.reads_missing = self.traits.reads_missing
         self._may_warn = True
         self._single: Single | None = None
         self._room: Sizes | None = None
@@ -111,6 +118,11 @@ class Model(SingleEvents, Forgetting, Learned):
         """The two labels of a classifier, negative first; None for other learners and before any label was met."""
         return None if self.target != "binary" or self._classes == UNKNOWN else self._classes.shown
 
+    @property
+    def schema(self) -> Schema | None:
+        """What the fields of the records are that the model takes; None if it takes none."""
+        return self._schema
+
     def __repr__(self) -> str:
         if self._guard.reason:
             return f"Model({self.learner!r}, unusable: {self._guard.reason})"
@@ -123,14 +135,15 @@ class Model(SingleEvents, Forgetting, Learned):
 
     # --- learning ---
 
-    def learn(self, stream: Stream, *, trace: Floats | None = None) -> Floats:
+    def learn(self, stream: Any, *, trace: Floats | None = None) -> Floats:
         """Learn a stream; returns the scores issued before each label was used, one per example.
 
+        A model with a schema takes a data frame or a list of records as well.
         `trace`, an array with a row per example and the columns `weft.learner.trace_columns`, is filled with what the
         loss bounds need (see `weft.evaluation`). A stream that is refused leaves the model as it was, and so does a
         lack of memory before the first round. Ctrl-C waits until the stream is learned; a second one does not.
         """
-        refusals.expect_stream(stream)
+        stream = self._stream(stream)
         trace = refusals.expect_trace(trace, len(stream), len(self.traits.trace))
         scores = np.empty(len(stream))
         warning = self._learn(stream, scores, trace)
@@ -153,13 +166,21 @@ class Model(SingleEvents, Forgetting, Learned):
             self._run(proposal, learn_from, lambda batch: self.tally.count(batch, scores))
             return self._warning()
 
-    def fit(self, stream: Stream) -> "Model":
+    def _stream(self, source: Any) -> Stream:
+        """What is to be learned as a stream, with the schema of this model."""
+        if self._schema is not None and not isinstance(source, Stream):
+            is_new = not self.vocabulary.features.size.later
+            source = Stream.of_source(source, self._schema, checks_fields=is_new)
+        refusals.expect_stream(source)
+        refusals.refuse_other_schema(self._schema, source)
+        return source
+
+    def fit(self, stream: Any) -> "Model":
         """Fit a learner that refits to a whole stream at once, and to all rows from before; returns the model.
 
         No scores are issued, so the tally stays as it is. A stream that is refused leaves the model as it was.
         """
-        refusals.expect_stream(stream)
-        self._fit(stream)
+        self._fit(self._stream(stream))
         return self
 
     @changes
@@ -173,8 +194,11 @@ class Model(SingleEvents, Forgetting, Learned):
     def _proposed(self, stream: Stream) -> Proposal:
         """The batch of a stream with its new names, checked before anything is changed."""
         refusals.refuse_weights(self.learner, stream)
-        labels, classes = stream.targets(self.target, self._classes)
-        proposal = self.vocabulary.propose(stream, labels)._replace(classes=classes)
+        known = stream.classes if self._classes == UNKNOWN else self._classes
+        labels, classes = stream.targets(self.target, known)
+        refusals.refuse_positions(self.vocabulary.features, stream)
+        schema = stream.schema if self.vocabulary.features.size.later == 0 else None
+        proposal = self.vocabulary.propose(stream, labels)._replace(classes=classes, schema=schema)
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
@@ -199,6 +223,8 @@ class Model(SingleEvents, Forgetting, Learned):
             has_begun = True
             if proposal.classes is not self._classes:
                 self._set_classes(proposal.classes)
+            if self._schema is None and proposal.schema is not None:
+                self._schema = proposal.schema
             if self._single is not None and self._single.room < min(len(self.vocabulary.features), SINGLE_ROOM):
                 self._single = None
             self._hooks.admit(self.state, self.vocabulary.features.columns)
@@ -245,14 +271,31 @@ class Model(SingleEvents, Forgetting, Learned):
 
     # --- scoring ---
 
-    def score(self, X: Any, task: Any = None) -> Floats:
+    def score(self, X: Any, task: Any = None) -> Any:
         """Scores without learning: margins for classification, values for regression, distances for points.
 
         `task` is a name per row, or one name for all rows; X may also be a Stream, which has its tasks. Unknown
         features are ignored (by `auto` and `adaptive` they count in the row's length, as they would in learning); an
         unknown task is scored as a new one would be.
         """
-        return self._score(X if isinstance(X, Stream) else Stream(X, None, task))
+        return self._like(X, task, self._scores(X, task))
+
+    def _scores(self, X: Any, task: Any) -> Floats:
+        if not isinstance(X, Stream):
+            is_source = task is None and self._schema is not None
+            X = self._unlabelled(X) if is_source else Stream(X, None, task)
+        refusals.refuse_other_schema(self._schema, X)
+        refusals.refuse_positions(self.vocabulary.features, X)
+        return self._score(X)
+
+    def _unlabelled(self, source: Any) -> Stream:
+        """Records or a data frame to be scored."""
+        assert self._schema is not None  # whoever calls has looked
+        return Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
+
+    def _like(self, X: Any, task: Any, found: Any) -> Any:
+        """A column of the library of a data frame that was scored by its schema; else what was found."""
+        return found if self._schema is None or task is not None else as_column(X, found)
 
     @reads
     def _score(self, stream: Stream) -> Floats:
@@ -273,18 +316,27 @@ class Model(SingleEvents, Forgetting, Learned):
 
     def predict(self, X: Any, task: Any = None) -> Any:
         """The labels of a classifier, one of its two classes each; values for regression. Nothing is learned."""
-        scores = self.score(X, task)
-        if self.target != "binary":
-            return scores
-        return named_classes(self._classes)[(scores >= 0.0).astype(np.int64)]
+        scores = self._scores(X, task)
+        if self.target == "binary":
+            scores = named_classes(self._classes)[(scores >= 0.0).astype(np.int64)]
+        return self._like(X, task, scores)
 
-    def predict_proba(self, X: Any, task: Any = None) -> Floats:
+    @property
+    def has_probabilities(self) -> bool:
+        """Are there probabilities of classes, as for learners with the logistic loss?"""
+        return refusals.has_log_odds(self.learner)
+
+    @reads
+    def strange_rows(self, stream: Stream) -> Any:
+        """Which examples have features, but none that the model knows, as a mask."""
+        return self.vocabulary.strange_rows(stream)
+
+    def predict_proba(self, X: Any, task: Any = None) -> Any:
         """The probability of the positive class, one per row; for learners with the logistic loss."""
         refusals.expect_log_odds(self.learner)
-        proba: Floats = 1.0 / (1.0 + np.exp(-self.score(X, task)))
-        return proba
+        return self._like(X, task, 1.0 / (1.0 + np.exp(-self._scores(X, task))))
 
-    def predict_proba_one(self, x: Any, task: Name) -> float:
+    def predict_proba_one(self, x: Any, task: Name | None = None) -> float:
         """The probability of the positive class for one event, without learning. `x` as in `learn_one`."""
         refusals.expect_log_odds(self.learner)
         score = self.predict_one(x, task)
@@ -312,7 +364,7 @@ class Model(SingleEvents, Forgetting, Learned):
         Nothing is learned meanwhile. `facts`, which JSON takes, are added to the header.
         """
         tally, recent = self.tally.live, self.tally.live_recent
-        parts = Parts(self.learner, self.vocabulary, self.state, tally, self._classes, recent)
+        parts = Parts(self.learner, self.vocabulary, self.state, tally, self._classes, self._schema, recent)
         return write_model(parts, write, facts or {}).hex()
 
     def to_bytes(self) -> bytes:

@@ -103,6 +103,11 @@ class Names:
         """Is every name its own slot?"""
         return not self._later
 
+    @property
+    def has_text(self) -> bool:
+        """Is any name a string?"""
+        return bool(self._later) and isinstance(self._later[0], str)
+
     def find(self, name: Any) -> int:
         """The slot of a name, or -1."""
         slot = self.slots.get(name)

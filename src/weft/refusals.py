@@ -8,10 +8,11 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.graphs.reading import Graph
-from weft.labels import Classes, expect_label
+from weft.labels import UNKNOWN, Classes, expect_label
 from weft.learner import Learner
 from weft.maths.losses import LOGISTIC
-from weft.names import Name, declared
+from weft.names import Name, Names, declared
+from weft.schema import Schema
 from weft.storage.rows import REMEDY
 from weft.stream import Stream, read_weights
 
@@ -67,6 +68,43 @@ def expect_classes(learner: Learner, classes: Any) -> Classes:
     return Classes(*found)
 
 
+def first_classes(learner: Learner, classes: Any, schema: Schema | None) -> Classes:
+    """The classes of a new model: declared, or as far as its schema says them."""
+    if schema is not None and not isinstance(schema, Schema):
+        raise ValueError(f"schema is a {type(schema).__name__}; give a weft.Schema")
+    if classes is not None:
+        return expect_classes(learner, classes)
+    if schema is None or schema.positive is None or learner.target != "binary":
+        return UNKNOWN
+    return Classes(positive=expect_label(schema.positive))
+
+
+def refuse_other_schema(schema: Schema | None, stream: Stream) -> None:
+    """A stream that was made by another schema than that of the model."""
+    if schema is not None and stream.schema is not None and schema != stream.schema:
+        raise ValueError(
+            f"the stream was made by another schema than that of the model: {stream.schema.difference(schema)}; "
+            "use model.schema"
+        )
+
+
+def refuse_positions(features: Names, stream: Stream) -> None:
+    """Columns without names for a model that has learned names, and a dense table of another width than before."""
+    width = stream.columns
+    if width is None:
+        return
+    if features.has_text:
+        raise ValueError(
+            f"the rows have {width} columns without names, but the model has learned features with names, such as "
+            f"{features[features.columns]!r}; give dicts or a data frame with these names"
+        )
+    if stream.is_dense and features.columns and width != features.columns:
+        raise ValueError(
+            f"the table has {width} columns, but the model has learned tables with {features.columns}; "
+            "give the same columns, or names for them"
+        )
+
+
 def refuse_weights(learner: Learner, stream: Stream) -> None:
     """Weights other than 1, for a learner whose rule does not say what they mean."""
     weight = stream._weight
@@ -103,9 +141,14 @@ def expect_trace(trace: Any, rows: int, columns: int) -> Floats:
     return trace
 
 
+def has_log_odds(learner: Learner) -> bool:
+    """Are the scores log-odds, from which probabilities follow?"""
+    return learner.target == "binary" and learner.tally_loss[0] == LOGISTIC
+
+
 def expect_log_odds(learner: Learner) -> None:
     """Refuse probabilities from scores that are something else."""
-    if learner.target != "binary" or learner.tally_loss[0] != LOGISTIC:
+    if not has_log_odds(learner):
         raise ValueError(
             f"{learner.name} with these parameters has scores that are not log-odds; probabilities need a "
             'learner with loss="logistic", such as auto'

@@ -6,15 +6,22 @@ of known names falls back to a stream of one event.
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft import refusals
 from weft.compiled.arrays import Floats
+from weft.encoding.careful import Encoder, Event
+from weft.encoding.collected import Collector
+from weft.encoding.refused import Refused
 from weft.guard import CHANGING, IDLE, READING, UNUSABLE, Guard, changes, held_back
+from weft.kinds.frames import named_row
 from weft.labels import Classes, Label, one_label
 from weft.learner import Hooks, Learner, Target, Traits
-from weft.names import Addition, Name
+from weft.names import Addition, Name, plain
+from weft.schema import Schema
 from weft.storage.batch import FINE, NO_ROOM, Batch, empty_batch
+from weft.storage.lexicon import Lexicon
 from weft.storage.rows import as_table
 from weft.storage.single import UNKNOWN, Single, is_ordinary
 from weft.stream import Stream
@@ -35,6 +42,8 @@ class SingleEvents:
         _slots: dict[Name, int]
         _labels: dict[Any, float]
         _classes: Classes
+        _schema: Schema | None
+        _encoder: Encoder | None
         _single: Single | None
         _is_python: bool
         _may_warn: bool
@@ -47,17 +56,56 @@ class SingleEvents:
 
         @property
         def _sizes(self) -> tuple[int, int]: ...
-        def learn(self, stream: Stream) -> Floats: ...
-        def score(self, X: Any, task: Any = None) -> Floats: ...
+        def learn(self, stream: Any) -> Floats: ...
+        def score(self, X: Any, task: Any = None) -> Any: ...
         def _warning(self) -> str | None: ...
         def _make_room_for_names(self, tasks: int, features: int, one_by_one: bool = False) -> None: ...
         def _make_room_for_rounds(self, batch: Batch, done: int, tasks: int, features: int) -> None: ...
 
-    def learn_one(self, x: Any, y: Label | None = None, task: Name | None = None, *, weight: float = 1.0) -> float:
+    def learn_one(
+        self, x: Any, y: Label | None = None, task: Name | None = None, *, weight: float | None = None
+    ) -> float:
         """Learn one event; returns the score issued before. `x`: a dict of named features, a dense or a sparse row.
 
-        `weight` is the importance of the event, see `weft.Stream`.
+        A model with a schema takes a record, which names its task and its label unless they are given. `weight` is the
+        importance of the event, see `weft.Stream`.
         """
+        if type(x) is not dict:
+            x = named_row(x)
+        if self._schema is None or not isinstance(x, Mapping):
+            return self._learn_event(x, y, task, 1.0 if weight is None else weight)
+        event = self._event(x, y, task, weight)
+        if self._lacks_values(event):
+            return float(self.learn(_stream_of(event, self._schema))[0])
+        return self._learn_event(event.features, event.label, event.task, event.weight)
+
+    def _event(self, record: Mapping[str, Any], y: Any, task: Any, weight: float | None) -> Event:
+        """The event of a record, with what was given beside it."""
+        assert self._schema is not None  # whoever calls has looked
+        encoder = self._encoder
+        if encoder is None or encoder.schema is not self._schema:
+            self._encoder = encoder = Encoder(self._schema)
+        try:
+            event = encoder.event(record, needs_task=task is None)
+        except Refused as refused:
+            raise ValueError(
+                f'field "{refused.field}": {refused.reason}' if refused.field else refused.reason
+            ) from None
+        if task is not None:
+            event = event._replace(task=plain(task, "task name"))
+        if weight is not None:
+            event = event._replace(weight=weight)
+        return event if y is None else event._replace(label=y)
+
+    def _lacks_values(self, event: Event) -> bool:
+        """Does a learner that reads missing values have to see that some of this event are missing, or new?"""
+        if not self.traits.reads_missing:
+            return False
+        slots, known = self.vocabulary.features.slots, self.vocabulary.fields
+        return len(known) != len(event.fields) or not {slots.get(name) for name in event.fields} <= {*known.tolist()}
+
+    def _learn_event(self, x: Any, y: Any, task: Any, weight: float) -> float:
+        """Learn one event of features."""
         if weight != 1.0:
             weight = refusals.expect_weight(self.learner, weight)
         kind = type(y)
@@ -115,7 +163,7 @@ class SingleEvents:
                     return score
                 if status >= 0:
                     raise ValueError(refusals.not_finite(x, status))
-                return self.learn_one(x, y, task, weight=weight)
+                return self._learn_event(x, y, task, weight)
             with guard.lock:
                 new = self._new_names(x, task)
                 if new is not None:
@@ -150,7 +198,7 @@ class SingleEvents:
         tasks, features, issued = vocabulary.tasks.size, vocabulary.features.size, len(self.tally.buffer)
         try:
             self._add_names(new, len(x))
-            return self.learn_one(x, y, task, weight=weight)
+            return self._learn_event(x, y, task, weight)
         except BaseException:
             if self._guard.level != UNUSABLE and len(self.tally.buffer) == issued:
                 vocabulary.tasks.undo(new.tasks, tasks)
@@ -176,8 +224,19 @@ class SingleEvents:
             self._single = None
         self.vocabulary.accept(new)
 
-    def predict_one(self, x: Any, task: Name) -> float:
+    def predict_one(self, x: Any, task: Name | None = None) -> float:
         """The score of one event, without learning. `x` as in `learn_one`."""
+        if type(x) is not dict:
+            x = named_row(x)
+        if self._schema is None or not isinstance(x, Mapping):
+            return self._score_event(x, task)
+        event = self._event(x, None, task, None)
+        if self._lacks_values(event):
+            return float(self.score(_stream_of(event._replace(label=None), self._schema))[0])
+        return self._score_event(event.features, event.task)
+
+    def _score_event(self, x: Any, task: Any) -> float:
+        """The score of one event of features."""
         if type(x) is dict:
             guard = self._guard
             for _ in guard.held:  # the lock, as in `learn_one`
@@ -203,6 +262,8 @@ class SingleEvents:
                 finally:
                     guard.release()
                 break
+        if task is None:
+            raise ValueError("task is missing; name the task that the event belongs to")
         return float(self.score(as_table(x), [task])[0])
 
     def _make_single(self) -> Single:
@@ -210,3 +271,9 @@ class SingleEvents:
         room = min(2 * len(self.vocabulary.features), SINGLE_ROOM)
         self._single = Single(self.learner, self.state, self.vocabulary.features, len(self.traits.trace), room)
         return self._single
+
+
+def _stream_of(event: Event, schema: Schema) -> Stream:
+    collector = Collector(schema, Lexicon(), Lexicon())
+    collector.add(event)
+    return Stream.of_encoded(collector.encoded(), schema)

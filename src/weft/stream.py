@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.encoding.careful import LARGEST_WEIGHT
+from weft.encoding.collected import Encoded, label_codes, round_bounds
+from weft.encoding.sources import encode
 from weft.labels import PLAIN, SIZE, UNKNOWN, Classes, Labels, label_array, too_large
 from weft.learner import Target
 from weft.names import Name, plain
+from weft.schema import Schema, as_schema
 from weft.storage.events import (
     Coded,
     Events,
@@ -23,10 +27,7 @@ from weft.storage.events import (
     same_length,
 )
 from weft.storage.lexicon import CodedRows
-from weft.storage.rows import Rows, first_masked, read_rows, tidy
-
-LARGEST_WEIGHT = 1e6
-"""The largest importance of an event."""
+from weft.storage.rows import Rows, first_masked, is_sparse, read_rows, tidy
 
 
 class Stream:
@@ -47,6 +48,14 @@ class Stream:
     """
 
     _weight: Floats | None
+    schema: Schema | None = None
+    """What the fields of the records were that the stream was made from; None if it was not made from records."""
+    classes: Classes = UNKNOWN
+    """What a reader of files knows of the classes from more events than these."""
+    is_dense = False
+    """Was it made from a dense table, in which every row has all columns?"""
+    ids: list[Any] | None = None
+    """What the field `id` of the schema holds, a value per example; None if there is no such field."""
 
     def __init__(self, X: Any, y: Any, task: Any, rounds: Any = None, *, weight: Any = None) -> None:
         data = read_rows(X)
@@ -55,6 +64,7 @@ class Stream:
             raise ValueError("the stream is empty; give at least one row")
         codes, names = read_tasks(task, n)
         self._set(data, np.arange(n), read_labels(y, n), codes, names, read_rounds(rounds, n), rounds is not None)
+        self.is_dense = isinstance(data.features, int) and not is_sparse(X)
         if weight is not None:
             self._weight = read_weights(weight, n)
         self._refuse_labels()
@@ -92,6 +102,41 @@ class Stream:
         stream._checked_for, stream._weight = checked_for, weight
         if checked_for is None:
             stream._refuse_labels()
+        return stream
+
+    @classmethod
+    def from_frame(cls, frame: Any, schema: Schema | None = None, **fields: Any) -> "Stream":
+        """The rows of a data frame (pandas, polars, pyarrow) as events, by a schema or by the keywords of one."""
+        return cls.of_source(frame, as_schema(schema, fields))
+
+    @classmethod
+    def from_records(cls, records: Any, schema: Schema | None = None, **fields: Any) -> "Stream":
+        """Records, a list of dicts from field to value, as events, by a schema or by the keywords of one.
+
+        >>> records = [{"user": "ann", "body": "free money", "label": "spam"}, {"user": "bob", "label": "ham"}]
+        >>> stream = Stream.from_records(records, task="user", label="label", text=["body"])
+        >>> stream.data.features, stream.tasks, stream.y.tolist()
+        (['body:free', 'body:money'], ['ann', 'bob'], ['spam', 'ham'])
+        """
+        return cls.of_source(records, as_schema(schema, fields))
+
+    @classmethod
+    def of_source(cls, source: Any, schema: Schema, *, has_labels: bool = True, checks_fields: bool = True) -> "Stream":
+        """A stream of a data frame or of records, as a model asks for it.
+
+        has_labels     False: labels are not looked at, as when a model only scores the events
+        checks_fields  refuse a schema that names fields which are not there
+        """
+        return cls.of_encoded(encode(source, schema, has_labels, checks_fields), schema)
+
+    @classmethod
+    def of_encoded(cls, encoded: Encoded, schema: Schema) -> "Stream":
+        """A stream of what an encoder found."""
+        coded, labels, rounds = encoded.coded, encoded.labels, encoded.rounds
+        bounds = None if rounds is None else round_bounds(rounds, coded.tasks.tolist())
+        y = None if labels is None else label_codes(labels)
+        stream = cls.of_codes(coded, y, bounds, None, encoded.weight)
+        stream.schema, stream.ids = schema, encoded.ids
         return stream
 
     @classmethod
@@ -196,6 +241,12 @@ class Stream:
         )
 
     @property
+    def columns(self) -> int | None:
+        """The number of columns of rows without names; None if features have names."""
+        data = self._events.data if self.coded is None else self.coded.rows
+        return data.features if isinstance(data, Rows) and isinstance(data.features, int) else None
+
+    @property
     def n_rounds(self) -> int:
         """Number of rounds."""
         return len(self._bounds) - 1
@@ -275,26 +326,23 @@ class Stream:
         self._refuse(wrong, found.remedy())
         return y, found
 
-    @property
-    def label_codes(self) -> Labels:
-        """Labels as they are kept: numbers, or codes of names; NaN where one is missing."""
-        return self._labels
-
-    def relabelled(self, y: Floats) -> "Stream":
-        """The same rows, tasks and rounds with other labels: numbers, NaN where one is missing."""
-        other = copy(self)
-        other._set_examples(self._row, y, self._bounds, self.has_rounds)
-        other._checked_for = None
-        return other
-
     def plain(self) -> "Stream":
         """The same stream with the labels -1 and +1, if its labels are two classes of another kind."""
         y, wrong, found = UNKNOWN.encoded(self._labels, dormant=self.has_rounds)
         if not self.has_labels or np.any(wrong) or found.shown == PLAIN.shown:
             return self
-        plain = copy(self)
-        plain._set_examples(self._row, y, self._bounds, self.has_rounds)
-        return plain
+        return self.relabelled(y)
+
+    def relabelled(self, y: Floats) -> "Stream":
+        """The same events with other labels, one per example; NaN where a task is dormant."""
+        other = copy(self)
+        other._set_examples(self._row, y, self._bounds, self.has_rounds)
+        return other
+
+    @property
+    def label_values(self) -> Labels:
+        """Labels as they are stored: numbers, or codes of names."""
+        return self._labels
 
     def _refuse_names(self) -> None:
         """Labels that are not numbers, for a learner of numbers."""
@@ -326,6 +374,10 @@ class Stream:
         bounds = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         examples = np.arange(bounds[-1]) - np.repeat(bounds[:-1] - begin, size)
         y = Labels(self._y[examples], self._labels.names) if self.has_labels else None
+        if self.coded is not None and isinstance(self.coded.rows, CodedRows):
+            taken = Stream.of_codes(self.coded.take(examples), y, bounds if self.has_rounds else None, "real")
+            taken._checked_for = self._checked_for
+            return taken._with_columns_of(self, examples)
         data, row = self._events.data, self._row[examples]
         if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
             first, last = int(row[0]), int(row[-1]) + 1
@@ -336,8 +388,14 @@ class Stream:
         codes, names = recode(self._events.codes[examples], self._events.names)
         taken = Stream.__new__(Stream)
         taken._set(data, row, y, codes, names, bounds, self.has_rounds, self._checked_for)
-        taken._weight = None if self._weight is None else self._weight[examples]
-        return taken
+        return taken._with_columns_of(self, examples)
+
+    def _with_columns_of(self, whole: "Stream", examples: Ints) -> "Stream":
+        """This part of a stream with the weights and ids of its examples."""
+        self._weight = None if whole._weight is None else whole._weight[examples]
+        self.classes, self.schema = whole.classes, whole.schema
+        self.ids = None if whole.ids is None else [whole.ids[i] for i in examples.tolist()]
+        return self
 
     def shuffled(self, seed: int) -> "Stream":
         """The same rounds in a random order."""

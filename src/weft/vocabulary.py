@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import compiled
 from weft.labels import PLAIN, Classes
+from weft.missing import add_missing
 from weft.names import MOST_NAMES, MOST_NESTED, Addition, Name, Names, plain
+from weft.schema import Schema
 from weft.storage.batch import SMALLEST, Batch
 from weft.storage.events import Coded
 from weft.storage.lexicon import CodedRows, CodeSlots
-from weft.storage.rows import Rows, tidy
+from weft.storage.rows import Rows, sort_row, tidy
 from weft.stream import Stream
 
 _SHORT = 128
@@ -30,14 +32,23 @@ class Proposal(NamedTuple):
     features: Addition
     classes: Classes = PLAIN
     """The model's classes when the batch is learned."""
+    fields: Ints | None = None
+    """The slots of the numeric fields that are known then; None if they are the same as before."""
+    schema: Schema | None = None
+    """The schema that a model without one takes over."""
 
 
 class Vocabulary:
-    """Names of tasks and of features."""
+    """Names of tasks and of features.
 
-    def __init__(self, tasks: Names | None = None, features: Names | None = None) -> None:
+    `fields` are the slots of the numeric fields of records that are known, for learners that read missing values.
+    """
+
+    def __init__(self, tasks: Names | None = None, features: Names | None = None, fields: Ints | None = None) -> None:
         self.tasks = tasks or Names()
         self.features = features or Names()
+        self.fields = np.zeros(0, np.int64) if fields is None else fields
+        self.reads_missing = False
         self._task_codes, self._feature_codes = CodeSlots(self.tasks), CodeSlots(self.features)
 
     def propose(self, stream: Stream, labels: Floats) -> Proposal:
@@ -55,11 +66,24 @@ class Vocabulary:
         task, new_tasks = self._task_codes.locate(coded.tasks, coded.task_names)
         if isinstance(coded.rows, CodedRows):
             slots, new_features = self._feature_codes.locate(coded.rows.indices, coded.rows.names)
-            rows = _sorted_rows(coded.rows, slots)
-        else:
-            columns, new_features = self.features.locate(coded.rows.features)
-            rows = coded.rows if columns is None else _with_slots(coded.rows, columns)
+            rows, fields = self._with_missing(stream, coded.rows, slots, is_learned=True)
+            return Proposal(_batch(stream, rows, labels, task), new_tasks, new_features, fields=fields)
+        columns, new_features = self.features.locate(coded.rows.features)
+        rows = coded.rows if columns is None else _with_slots(coded.rows, columns)
         return Proposal(_batch(stream, rows, labels, task), new_tasks, new_features)
+
+    def _with_missing(self, stream: Stream, rows: CodedRows, slots: Ints, is_learned: bool) -> tuple[Rows, Ints | None]:
+        """Rows over slots, with entries for missing values if the learner reads them; and the fields known then.
+
+        Only what is learned makes fields known: rows that are scored do not depend on each other.
+        """
+        if not self.reads_missing or stream.schema is None:
+            return _sorted_rows(rows.indptr, slots, rows.values), None
+        is_field = np.zeros(max(1, len(rows.names)), bool)
+        is_field[list(rows.names.fields)] = True
+        is_number = is_field[rows.indices] & (slots >= 0 if is_learned else np.isin(slots, self.fields))
+        indptr, slots, values, known = add_missing(rows.indptr, slots, rows.values, is_number, self.fields)
+        return _sorted_rows(indptr, slots, values), known
 
     def accept(self, proposal: Proposal) -> None:
         """Add the names of a proposal: all of them, or none if memory ends."""
@@ -71,6 +95,8 @@ class Vocabulary:
             self.tasks.undo(proposal.tasks, tasks)
             self.features.undo(proposal.features, features)
             raise
+        if proposal.fields is not None:
+            self.fields = proposal.fields
 
     def read(self, stream: Stream, unknown: bool = False) -> Batch:
         """A batch for scoring: unknown tasks read the empty slot after the last.
@@ -86,12 +112,24 @@ class Vocabulary:
         task = np.where(task < 0, len(self.tasks), task)
         return _batch(stream, self._read_rows(stream, unknown), np.zeros(len(stream)), task)
 
+    def strange_rows(self, stream: Stream) -> Array:
+        """Which examples have features, but none that is known, as a mask; none if nothing is known yet."""
+        if stream.coded is not None and isinstance(stream.coded.rows, CodedRows):
+            indptr = stream.coded.rows.indptr
+            known = self._feature_codes.known(stream.coded.rows.indices, stream.coded.rows.names) >= 0
+        else:
+            data = stream._events.data
+            indptr, slots = data.indptr, self.features.known(data.features)
+            known = np.ones(len(data.indices), bool) if slots is None else slots[data.indices] >= 0
+        counts = np.concatenate([[0], np.cumsum(known)])
+        is_strange = (np.diff(indptr) > 0) & (counts[indptr[1:]] == counts[indptr[:-1]])
+        return np.asarray(is_strange[stream._row] & (len(self.features) > 0))
+
     def _read_rows(self, stream: Stream, unknown: bool) -> Rows:
         if stream.coded is not None and isinstance(stream.coded.rows, CodedRows):
             coded, codes = stream.coded.rows, self._feature_codes
-            if unknown:
-                return _sorted_rows(coded, codes.locate(coded.indices, coded.names)[0])
-            return _sorted_rows(coded, codes.known(coded.indices, coded.names))
+            slots = codes.locate(coded.indices, coded.names)[0] if unknown else codes.known(coded.indices, coded.names)
+            return self._with_missing(stream, coded, slots, is_learned=False)[0]
         data = stream._events.data
         if isinstance(data.features, int) and self.features.has_only_columns and not unknown:
             return _first_columns(data, self.features.columns)
@@ -124,30 +162,29 @@ def _first_columns(rows: Rows, columns: int) -> Rows:
     return Rows(kept[rows.indptr].astype(np.int64), rows.indices[keep], rows.values[keep], columns)
 
 
-def _sorted_rows(rows: CodedRows, slots: Ints) -> Rows:
-    """Rows over slots (-1 drops an entry), sorted, without zeros."""
-    indptr, indices, values = np.empty_like(rows.indptr), np.empty_like(rows.indices), np.empty_like(rows.values)
-    is_done = _place(rows.indptr, slots, rows.values, indptr, indices, values)
+def _sorted_rows(begins: Ints, slots: Ints, source: Floats) -> Rows:
+    """Rows over slots (-1 drops an entry), sorted, without zeros; NaN, for a missing value, stays."""
+    indptr, indices, values = np.empty_like(begins), np.empty_like(slots), np.empty_like(source)
+    _place(begins, slots, source, indptr, indices, values)
     used = int(indptr[-1])
-    found = Rows(indptr, indices[:used], values[:used], 0)
-    return found if is_done else tidy(found)
+    return Rows(indptr, indices[:used], values[:used], 0)
 
 
 @compiled
-def _place(begins: Ints, slots: Ints, source: Floats, indptr: Ints, indices: Ints, values: Floats) -> bool:
-    """Keep the entries with a slot and a value, every row sorted; False if a row is long, and stays unsorted.
+def _place(begins: Ints, slots: Ints, source: Floats, indptr: Ints, indices: Ints, values: Floats) -> None:
+    """Keep the entries with a slot and a value, every row sorted.
 
     The place of an entry is the number of entries before it: comparing all pairs of a short row is a loop without
     branches, and several times faster than moving entries one by one.
     """
-    kept, is_done = 0, True
+    kept = 0
     keys, numbers = np.empty(_SHORT, np.int64), np.empty(_SHORT)
     indptr[0] = 0
     for r in range(begins.shape[0] - 1):
         first, last, is_ordered = kept, -1, True
         for e in range(begins[r], begins[r + 1]):
             slot, value = slots[e], source[e]
-            if slot >= 0 and abs(value) >= SMALLEST:
+            if slot >= 0 and not abs(value) < SMALLEST:
                 indices[kept], values[kept] = slot, value
                 kept += 1
                 is_ordered = is_ordered and slot > last
@@ -157,7 +194,7 @@ def _place(begins: Ints, slots: Ints, source: Floats, indptr: Ints, indices: Int
             continue
         count = kept - first
         if count > _SHORT:
-            is_done = False
+            sort_row(indices[first:kept], values[first:kept])
             continue
         for i in range(count):
             keys[i], numbers[i] = indices[first + i], values[first + i]
@@ -166,7 +203,6 @@ def _place(begins: Ints, slots: Ints, source: Floats, indptr: Ints, indices: Int
             for j in range(count):
                 rank += 1 if keys[j] < keys[i] else 0
             indices[first + rank], values[first + rank] = keys[i], numbers[i]
-    return is_done
 
 
 def names_as_json(names: Names) -> dict[str, object]:

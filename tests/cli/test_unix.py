@@ -27,7 +27,8 @@ def start(*arguments, **settings):
 
 def _take_ctrl_c():
     """A shell that starts tests in the background has them ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.SIG_DFL)
 
 
 def wait_for(condition, seconds=60.0):

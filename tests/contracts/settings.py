@@ -134,7 +134,16 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "omtrl-vonneumann": [{"warmup": 5}],
     "omtrl-cov": [{"warmup": 5, "rate": 1.0}],
     "adaptive": [{"loss": "square", "own_prior": 0.5, "half_life": 1.0}],
-    "auto": [{"loss": "square", "second_order": True, "half_life": 9.0}],
+    "auto": [
+        {"loss": "square", "effort": "fast", "second_order": True, "half_life": 9.0},
+        {"effort": "fast"},
+        {"effort": "best"},
+        {"effort": "best", "loss": "square", "own_prior": 0.5},
+        {"loss": "square", "half_life": 9.0},
+        {"half_life": 1.0},
+        *({"experts": [name]} for name in ("forget", "bayes", "low_rank", "level", "second", "grid")),
+        *({"experts": [name], "loss": "square"} for name in ("forget", "low_rank", "level", "second", "grid")),
+    ],
 }
 
 

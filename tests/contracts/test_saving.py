@@ -100,7 +100,8 @@ def test_the_whole_header_is_json(setting):
     assert set(header) - {"blas"} == {"format", "learner", "tasks", "features"}
     assert ("blas" in header) == setting.traits.blas
     short = {name for name, array in arrays.items() if array.dtype == np.float32}
-    assert short == ({"state.own"} if setting.name in ("adaptive", "auto") else set())
+    expected = {"state.own"} if setting.name in ("adaptive", "auto") else set()
+    assert short == expected | ({"state.factors"} if "factors" in setting.learner.plan.axes else set())
     assert all(array.dtype in (np.int64, np.float64) for name, array in arrays.items() if name not in short)
 
 

@@ -215,7 +215,7 @@ def test_wrong_learners_are_refused_by_name(stream, learners, message):
 
 def test_a_learner_that_refuses_the_stream_is_named_before_anything_runs(monkeypatch):
     monkeypatch.setattr("weft.evaluation.comparison.run", lambda *_: pytest.fail("a run has started"))
-    with pytest.raises(ValueError, match=r"pa: row 0: label .* classification takes -1 and \+1"):
+    with pytest.raises(ValueError, match=r"pa: row 0: label .* classification takes two classes"):
         compare(made(kind="real"), [("pa", {"loss": "epsilon-insensitive"}), "pa"][1:])
     with pytest.raises(ValueError, match="mine: the stream has no labels"):
         compare(weft.Stream([[1.0]], None, ["a"]), {"mine": "pa"})

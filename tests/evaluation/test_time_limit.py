@@ -179,8 +179,10 @@ def test_what_labels_are_for():
     x = [[1.0], [1.0]]
     assert kind_of(weft.Stream(x, [1, 0], ["a", "b"], rounds=[0, 0])) == "binary"
     assert kind_of(weft.Stream(x, [1, 2], ["a", "b"])) == "real"
-    with pytest.raises(ValueError, match=r"row 1: label 0; classification takes -1 and \+1"):
-        kind_of(weft.Stream(x, [1, 0], ["a", "b"]))
+    assert kind_of(weft.Stream(x, [1, 0], ["a", "b"])) == "binary"
+    assert kind_of(weft.Stream(x, ["spam", "ham"], ["a", "b"])) == "binary"
+    with pytest.raises(ValueError, match=r"row 2: label 'eggs'; the classes of this model are 'ham' and 'spam'"):
+        kind_of(weft.Stream([*x, [1.0]], ["spam", "ham", "eggs"], ["a", "b", "a"]))
 
 
 def test_the_whole_catalogue_for_every_kind(monkeypatch):

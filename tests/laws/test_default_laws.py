@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import weft
+from learners.adaptive_runs import specified
 from oracles.adaptive_cases import TOY
 from oracles.test_adaptive_oracle import PRINTED
 from weft.learners.adaptive.state import Stack
@@ -53,7 +54,7 @@ def least_margin(model):
 def test_toy(case):
     kind, loss = case
     expected_scores, V = PRINTED[case]
-    model, found = weft.Model(kind.__name__.lower(), loss=loss), []
+    model, found = specified(kind.__name__.lower(), loss=loss), []
     for k, row, sign, y in TOY:
         score = model.predict_one(row, k)
         found.append(float(sigma(score)) if loss == "logistic" else score)
@@ -70,7 +71,7 @@ def test_toy(case):
 def test_figures_and_guarantees_on_data_sets(name):
     stream, loss = events_of(name), "logistic" if name in BINARY else "square"
     for at, kind in enumerate(("auto", "adaptive") if name in CHECK_POINTS else ("auto",)):
-        model = weft.Model(kind, loss=loss)
+        model = specified(kind, loss=loss)
         scores = model.learn(stream)
         assert np.isfinite(scores).all()
         if name in CHECK_POINTS:
@@ -97,9 +98,10 @@ def jumps(rng, t, k, x):
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 @pytest.mark.parametrize("label", [flips, opposed, adversarial, jumps])
-def test_guarantees_hold_at_every_moment_on_adversarial_streams(label, loss):
+@pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
+def test_guarantees_hold_at_every_moment_on_adversarial_streams(label, loss, effort):
     rng = np.random.default_rng(7)
-    model = weft.Model("auto", loss=loss)
+    model = weft.Model("auto", loss=loss, effort=effort)
     for t in range(600):
         k = 0 if label is adversarial and t % 2 else int(rng.integers(5))
         scale = 1e12 ** ((t // 50) % 3 - 1) if label is jumps else 1.0

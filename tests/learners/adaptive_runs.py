@@ -19,6 +19,11 @@ CLOSE = 1e-11
 nearly all to 1e-13."""
 
 
+def specified(name, **parameters):
+    """A model with the experts of the oracle."""
+    return weft.Model(name, **({"effort": "fast"} if name == "auto" else {}), **parameters)
+
+
 class BySquares:
     """The kernels divide x^2 by the sum of squares: where |x| is below 1e-162 of the root mean square, z is 0.
 
@@ -123,7 +128,18 @@ def expect_same_explanation(model, oracle, row, k):
         assert math.isclose(model.predict_one(x, task), answer, rel_tol=CLOSE, abs_tol=CLOSE * max(1.0, abs(answer)))
     view, split = oracle.view(oracle.row(row), k), oracle.explain(row, k)
     found = model.explain(row, k, per_feature=True)
-    assert math.isclose(found.score, view.s, rel_tol=CLOSE, abs_tol=CLOSE)
+    assert found.score == model.predict_one(row, k)
+    largest = max(1.0, *map(abs, found.parts.values()))
+    assert math.isclose(sum(found.parts.values()), found.score, rel_tol=0, abs_tol=CLOSE * largest)
+    assert list(map(abs, found.parts.values())) == sorted(map(abs, found.parts.values()), reverse=True)
+    unit = view.frame.sd
+    clipped = sum(v * (c - e) for v, c, e in zip(oracle.V, view.c, view.e, strict=True))
+    if oracle.binary:
+        assert math.isclose(found.parts["clipping"], clipped, rel_tol=CLOSE, abs_tol=CLOSE * largest)
+        assert math.isclose(found.parts["mixing"], found.score - view.s, rel_tol=CLOSE, abs_tol=CLOSE * largest)
+    else:
+        mixed = unit * (view.p - view.f[0]) if oracle.mixes else 0.0
+        assert math.isclose(found.parts["mixing"], mixed, rel_tol=CLOSE, abs_tol=CLOSE * largest)
     parts = {BIAS if j == "(bias)" else j: (part.own, part.shared) for j, part in found.features.items()}
     known = [j for j in split if j is BIAS or j in model.features]
     assert set(parts) == set(known)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from learners.adaptive_runs import GROUP, ORACLES
+from learners.adaptive_runs import GROUP, ORACLES, specified
 from weft.learners.adaptive.state import Stack
 from weft.storage import pairs
 
@@ -38,7 +38,7 @@ def events(seed, loss, kind, n=160, tasks=5):
 @pytest.mark.parametrize("name", ORACLES)
 def test_oracle(name, loss, kind, limit, monkeypatch):
     monkeypatch.setattr(pairs, "DENSE_LIMIT", limit)
-    oracle, model = ORACLES[name](loss), weft.Model(name, loss=loss)
+    oracle, model = ORACLES[name](loss), specified(name, loss=loss)
     stream = events(0, loss, kind)
     for x, y, task in stream[:60]:
         before = model.predict_one(x, task)
@@ -55,7 +55,7 @@ def test_oracle(name, loss, kind, limit, monkeypatch):
 @pytest.mark.parametrize("name", ORACLES)
 def test_rounds(name, loss):
     rng = np.random.default_rng(3)
-    oracle, model = ORACLES[name](loss), weft.Model(name, loss=loss)
+    oracle, model = ORACLES[name](loss), specified(name, loss=loss)
     for _ in range(30):
         n = int(rng.integers(1, 5))
         rows = [{f"f{j}": float(rng.normal()) for j in rng.permutation(6)[:3]} for _ in range(n)]
@@ -66,7 +66,7 @@ def test_rounds(name, loss):
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 def test_borrowing_and_explanation(loss):
-    oracle, model = ORACLES["auto"](loss), weft.Model("auto", loss=loss)
+    oracle, model = ORACLES["auto"](loss), specified("auto", loss=loss)
     for x, y, task in events(5, loss, "mixed"):
         oracle.learn(x, y, task)
         model.learn_one(x, y, task)
@@ -77,13 +77,14 @@ def test_borrowing_and_explanation(loss):
     for x, _, task in events(6, loss, "mixed", n=10):
         explained = model.explain(x, task, per_feature=True)
         shares = explained.features.values()
-        assert explained.own + explained.shared == pytest.approx(explained.score, abs=1e-9)
+        assert sum(explained.parts.values()) == pytest.approx(explained.score, abs=1e-9)
+        assert explained.score == model.predict_one(x, task)
         assert sum(share.own for share in shares) == pytest.approx(explained.own, abs=1e-9)
         assert sum(share.shared for share in shares) == pytest.approx(explained.shared, abs=1e-9)
 
 
 def test_probabilities():
-    model = weft.Model("auto")
+    model = specified("auto")
     rows, labels, tasks = zip(*events(7, "logistic", "mixed"), strict=True)
     model.learn(weft.Stream(list(rows), labels, tasks))
     p = model.predict_proba(list(rows), list(tasks))
@@ -104,7 +105,7 @@ def test_sums_are_up_to_date_when_a_feature_becomes_dense(name, limit, monkeypat
     for t in range(120):
         names = rng.permutation(40)[:4] if t < 50 else [0, *rng.permutation(np.arange(1, 40))[:3]]
         stream.append(({f"f{j}": float(2.0 + rng.normal()) for j in names}, rng.choice([-1.0, 1.0]), f"task {t % 3}"))
-    bulk, one_by_one = weft.Model(name), weft.Model(name)
+    bulk, one_by_one = specified(name), specified(name)
     rows, labels, tasks = zip(*stream, strict=True)
     scores = bulk.learn(weft.Stream(list(rows), labels, tasks))
     assert bulk.state.n_dense[0] == 1

@@ -17,6 +17,7 @@ from learners.adaptive_runs import (
     learn_one_by_one,
     losses_of,
     rounds_of,
+    specified,
     stream_of,
 )
 from oracles.adaptive_cases import CASES, LOSSES, case_of
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.xdist_group(GROUP)
 def test_oracle(name, case, loss, layout, monkeypatch):
     monkeypatch.setattr(pairs, "DENSE_LIMIT", LIMITS[layout])
     wanted = expected(name, loss, case)
-    models = [weft.Model(name, loss=loss) for _ in range(3)]
+    models = [specified(name, loss=loss) for _ in range(3)]
     learns = (learn_in_bulk, learn_in_chunks, learn_one_by_one)
     runs = [learn(model, wanted.events) for learn, model in zip(learns, models, strict=True)]
     expect_same(models[0], runs[0], wanted)
@@ -51,7 +52,7 @@ def test_rounds(name, loss, case, layout, monkeypatch):
     wanted = Expected(ORACLES[name](loss), loss, [event for one in rounds for event in one], rounds)
     at = np.repeat(range(len(rounds)), [len(one) for one in rounds])
     tasks, rows, labels = zip(*wanted.events, strict=True)
-    whole, pieces = (weft.Model(name, loss=loss) for _ in range(2))
+    whole, pieces = (specified(name, loss=loss) for _ in range(2))
     scores = whole.learn(weft.Stream(list(rows), labels, list(tasks), rounds=at)).tolist()
     expect_same(whole, scores, wanted)
     assert max(map(len, rounds)) == (4 if case != "rows of all lengths" else 3)
@@ -68,7 +69,7 @@ def test_rounds(name, loss, case, layout, monkeypatch):
 @pytest.mark.parametrize("name", ORACLES)
 def test_trace(name, loss, case):
     """The losses of every event."""
-    oracle, model, events, losses = ORACLES[name](loss), weft.Model(name, loss=loss), case_of(case, loss), []
+    oracle, model, events, losses = ORACLES[name](loss), specified(name, loss=loss), case_of(case, loss), []
     for k, row, y in events:
         oracle.number(row)
         losses.append(losses_of(oracle, oracle.view(oracle.row(row), k), y))

@@ -2,7 +2,6 @@
 
 import pytest
 
-import weft
 from learners.adaptive_runs import (
     GROUP,
     LIMITS,
@@ -12,6 +11,7 @@ from learners.adaptive_runs import (
     learn_in_bulk,
     learn_in_chunks,
     learn_one_by_one,
+    specified,
 )
 from weft.storage import pairs
 
@@ -50,7 +50,7 @@ def test_oracle(name, case, loss, option, monkeypatch):
     runs, models = [], []
     for learn, layout in ((learn_in_bulk, "table"), (learn_in_chunks, "table"), (learn_one_by_one, "hashed")):
         monkeypatch.setattr(pairs, "DENSE_LIMIT", LIMITS[layout])
-        models.append(weft.Model(name, loss=loss, **parameters))
+        models.append(specified(name, loss=loss, **parameters))
         runs.append(learn(models[-1], wanted.events))
         expect_same(models[-1], runs[-1], wanted)
     assert runs[0] == runs[1]

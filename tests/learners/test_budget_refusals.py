@@ -157,10 +157,10 @@ def test_tasks_outside_a_named_graph(graph, name):
 def test_labels_other_than_minus_and_plus_one(name):
     model, rows, tasks = taught(name), np.eye(2), ["ann", "bob"]
     for label in (0.5, 2.0, 0.0):
-        words = f"row 1: label {label:g}; classification takes -1 and +1"
+        words = f"row 1: label {label:g}; classification takes two classes"
         refuses(model, words, lambda model, label=label: model.learn(weft.Stream(rows, [1, label], tasks)))
     for label in (3, 0, 0.5):
-        words = f"label {label!r}; classification takes -1 and +1"
+        words = f"label {label!r}; classification takes two classes"
         refuses(model, words, lambda model, label=label: model.learn_one({"x": 1.0}, label, "ann"))
     refuses(model, "label None is not a number", lambda model: model.learn_one({"x": 1.0}, None, "ann"))
     refuses(model, "the stream has no labels", lambda model: model.learn(weft.Stream(rows, None, tasks)))

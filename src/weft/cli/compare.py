@@ -7,6 +7,7 @@ import click
 
 from weft.cli.compiling import announced
 from weft.cli.options import Reading, example, file_options, json_option, parse_learner
+from weft.cli.schema_options import find_fields
 from weft.cli.tables import console, plural, print_json, tell
 
 DEFAULT_LEARNERS = ("auto", "pa", "pa:pooled=true", "implicit")
@@ -132,7 +133,10 @@ def _whole(file: str, reading: Reading, target: Any) -> Any:
     """The file as one stream."""
     from weft.streams import read_whole
 
-    chunk = read_whole(file, target=target, **reading.keywords)
+    fields = find_fields((file,), reading, None)
+    for line in fields.lines:
+        tell(f"weft: {line}")
+    chunk = read_whole(file, target=target, schema=fields.schema, **reading.keywords)
     if chunk.skipped:
         tell(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}")
     return chunk.stream

@@ -43,6 +43,8 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
         words = [f"all {count(len(rows))} tasks", "", "", "", *means, _gain(totals), number(least, 2)]
         table.add_row(*words, style="bold")
     screen.print(table)
+    worth = sorted(model.experts().items(), key=lambda item: -abs(item[1]))
+    screen.print("Weights of the experts: " + ", ".join(f"{name} {weight:+.2f}" for name, weight in worth))
     unit = "nats" if model.target == "binary" else "half squares of its labels' spread"
     screen.print(
         "loss: of auto, of the task's own model, and of the model pooled from all tasks. gain: how much less auto "

@@ -3,6 +3,8 @@
 import shlex
 import sys
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.compiling import Watch, announced
-from weft.cli.options import Reading, example, file_options, json_option, parse_settings, parse_tasks, program
+from weft.cli.options import (
+    Reading,
+    Saving,
+    example,
+    file_options,
+    json_option,
+    parse_settings,
+    parse_tasks,
+    program,
+    seconds_of,
+)
+from weft.cli.schema_options import Fields
 from weft.cli.tables import console, count, plural, print_json, share, tally_table, tell
 from weft.printable import printable
 
@@ -26,10 +39,13 @@ _MOST_SKIPPED = 10
 
 
 @click.command("learn", epilog=example(
+    """printf '%s\\n' '{"user": "ann", "text": "free money now", "label": "spam"}' """
+    """'{"user": "bob", "text": "see you at lunch", "label": "ham"}' > mail.jsonl""",
+    "weft learn mail.jsonl --model mail.weft --task user --label label --text text",
     """echo '{"task": "ann", "x": {"free": 1, "offer": 2}, "y": 1}' > events.jsonl""",
     "weft learn events.jsonl --model spam.weft --learner pa --set C=0.5",
 ))  # fmt: skip
-@click.argument("file")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--model",
     "model_path",
@@ -49,6 +65,7 @@ _MOST_SKIPPED = 10
     metavar="NAME=VALUE",
     help="A parameter of the learner, such as C=0.5; may be repeated.",
 )
+@click.option("--regression", is_flag=True, help="Labels are numbers: the same as --set loss=square.")
 @click.option(
     "--graph",
     metavar="FILE",
@@ -63,6 +80,12 @@ _MOST_SKIPPED = 10
     metavar="N",
     help="Save the model every N events, not only at the end.",
 )
+@click.option("--save-every", metavar="TIME", help="Save the model after so much time as well: 60s, 5m, 1h.")
+@click.option(
+    "--predictions",
+    metavar="OUT",
+    help="Write the predictions issued before learning to this file: CSV, or .jsonl or .parquet by its name.",
+)
 @click.option("--restart", is_flag=True, help="Learn FILE from its first line, even if it was learned before.")
 @click.option("--keep-position", is_flag=True, help="Go on where FILE was left although the model was changed since.")
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
@@ -71,11 +94,13 @@ _MOST_SKIPPED = 10
 def command(**given: Any) -> None:
     """Learn FILE, event by event, and save the model.
 
-    FILE holds one event per line: JSON lines {"task": "ann", "x": {"free": 1}, "y": 1}, CSV with a header, or
-    SVMlight with the task as qid; - is standard input, .gz is unpacked. Every event is predicted before it is
-    learned, so the table at the end tells how well the model would have done. Ctrl-C saves and stops; the
-    same command goes on where it stopped, and learns only what is new when the file has grown. A malformed
-    line stops everything, and the model file stays as it was.
+    FILE holds one event per line or row. Records such as {"user": "ann", "text": "free money", "label": "spam"},
+    in JSON lines, CSV or Parquet, are learned by their fields: options say what the fields are, and what they
+    do not say is inferred and told. Events {"task": "ann", "x": {"free": 1}, "y": 1}, SVMlight with the task
+    as qid and Vowpal Wabbit text need no options. - is standard input, .gz is unpacked. Every event is
+    predicted before it is learned, so the table at the end tells how well the model would have done. Ctrl-C
+    saves and stops; the same command goes on where it stopped, and learns only what is new when the file has
+    grown. A malformed line stops everything, and the model file stays as it was.
     """
     _learn(Asked(**given))
 
@@ -84,14 +109,17 @@ def command(**given: Any) -> None:
 class Asked:
     """What `weft learn` was asked for: its argument and options."""
 
-    file: str
+    files: tuple[str, ...]
     model_path: str
     learner: str | None
     settings: tuple[str, ...]
+    regression: bool
     graph: str | None
     tasks: str | None
     reading: Reading
     every: int | None
+    save_every: str | None
+    predictions: str | None
     restart: bool
     keep_position: bool
     all_tasks: bool
@@ -105,55 +133,91 @@ def _learn(asked: Asked) -> None:
     from weft.streams.formats import format_of
 
     began, path = time.perf_counter(), Path(asked.model_path)
-    format_of(asked.file, asked.reading.format)
+    for file in asked.files:
+        format_of(file, asked.reading.format)
     expect_model_file(path)
     settings = asked.settings if asked.graph is None else (*asked.settings, f"graph={asked.graph}")
+    if asked.regression and not any(text.replace(" ", "").startswith("loss=") for text in settings):
+        settings = (*settings, "loss=square")
     parameters, tasks = parse_settings(settings), parse_tasks(asked.tasks)
     what = asked.learner or (f"the learner of {path}" if path.exists() else DEFAULT_LEARNER)
     with locked(path), announced(what, asked.quiet) as compilation:
-        run = _learn_locked(asked, path, parameters, tasks, Watch(began, compilation))
+        file, run = _learn_locked(asked, path, parameters, tasks, Watch(began, compilation))
     if run.stopped is not None:
         from weft.cli.signals import exit_code
 
-        for line in _stopped(asked, run):
+        for line in _stopped(asked, file, run):
             tell(line)
         raise click.exceptions.Exit(exit_code(run.stopped))
 
 
-def _learn_locked(asked: Asked, path: Path, parameters: dict[str, Any], tasks: Any, watch: Watch) -> "Run":
-    from weft.cli.learning import Learning, learn_chunks, open_or_create
+def _learn_locked(asked: Asked, path: Path, parameters: dict[str, Any], tasks: Any, watch: Watch) -> "tuple[str, Run]":
+    from weft.cli.learning import Run, open_or_create
+    from weft.cli.predictions import Form, columns_of, writing
+    from weft.store.files import expect_place
+
+    if asked.predictions is not None:
+        expect_place(asked.predictions)
+    model, new, fields = open_or_create(path, asked, parameters, tasks, DEFAULT_LEARNER)
+    if not asked.quiet:
+        for line in fields.lines:
+            tell(f"weft: {line}")
+    before, whole, target, file = dict(model.tally.total), Run(), None, asked.files[0]
+    with writing(Form(asked.predictions)) if asked.predictions else nullcontext() as write:
+
+        def issued(chunk: Any, scores: Any) -> None:
+            if write is not None:
+                write(columns_of(model, chunk, scores))
+
+        for file in asked.files:
+            target, run = _learn_file(asked, path, model, file, fields, issued)
+            model = target.model
+            _list_skipped(run, file)
+            whole = whole.with_run(run)
+            if run.stopped is not None:
+                break
+    assert target is not None  # there is at least one file
+    if asked.as_json:
+        print_json(_as_json(target, whole, watch))
+    elif not asked.quiet:
+        _report(target, whole, asked.files, new, before, watch, asked.all_tasks)
+    return file, whole
+
+
+def _learn_file(
+    asked: Asked, path: Path, model: "Model", file: str, fields: Fields, issued: Callable[[Any, Any], None]
+) -> "tuple[ModelFile, Run]":
+    """Learn one of the files; the model may be another one afterwards, see `_resume`."""
+    from weft.cli.learning import Learning, learn_chunks
     from weft.streams.formats import CHUNK, SourceChanged, read_chunks
 
-    model, new = open_or_create(path, asked.learner, parameters, tasks, DEFAULT_LEARNER)
-    before = dict(model.tally.total)
     try:
-        target, known, start, grown = _resume(asked, path, model, new)
+        target, known, start, grown = _resume(asked, path, model, file)
         read = partial(
             read_chunks,
-            asked.file,
+            file,
             target=model.target,
             classes=model.label_classes,
+            schema=fields.schema,
             chunk=min(CHUNK, asked.every or CHUNK),
             start=start.position if start else None,
             **asked.reading.keywords,
         )
-        with _Bar(asked.file, show=not (asked.quiet or asked.as_json)) as bar:
-            learning = Learning(target, asked.file, known, start)
+        with _Bar(file, show=not (asked.quiet or asked.as_json)) as bar:
+            learning = Learning(target, file, known, start, issued)
             run = learn_chunks(
-                learning, lambda on_wait: read(on_wait=on_wait) if grown else iter(()), asked.every, bar.advance
+                learning,
+                lambda on_wait: read(on_wait=on_wait) if grown else iter(()),
+                Saving(asked.every, seconds_of(asked.save_every)),
+                bar.advance,
             )
     except SourceChanged as changed:
         raise ValueError(f"{changed} with --restart") from None
-    _list_skipped(run, asked.file)
-    if asked.as_json:
-        print_json(_as_json(target, run, watch))
-    elif not asked.quiet:
-        _report(target, run, asked.file, new, before, watch, asked.all_tasks)
-    return run
+    return target, run
 
 
 def _resume(
-    asked: Asked, path: Path, model: "Model", new: bool
+    asked: Asked, path: Path, model: "Model", file: str
 ) -> "tuple[ModelFile, Entry | None, Entry | None, bool]":
     """The model to go on with, how far FILE was learned, where to begin, and whether there is anything to read.
 
@@ -164,13 +228,13 @@ def _resume(
     from weft.cli.progress_file import source_key
     from weft.streams.formats import has_grown
 
-    state = progress_of(path, new, asked.restart, asked.keep_position)
-    if asked.restart or not is_resumable(asked.file):
+    state = progress_of(path, not path.exists(), asked.restart, asked.keep_position)
+    if asked.restart or not is_resumable(file):
         return ModelFile(path, model, state), None, None, True
-    known, last = state.sources.get(source_key(asked.file)), state.open_round
-    if known is None or last is None or last.source != source_key(asked.file):
+    known, last = state.sources.get(source_key(file)), state.open_round
+    if known is None or last is None or last.source != source_key(file):
         return ModelFile(path, model, state), known, known, True
-    if not has_grown(asked.file, known.position):
+    if not has_grown(file, known.position):
         return ModelFile(path, model, state), known, known, False
     before = model_before(path, last)
     if before is None:
@@ -181,20 +245,19 @@ def _resume(
 def _report(
     file: "ModelFile",
     run: "Run",
-    source: str,
+    sources: tuple[str, ...],
     new: bool,
     before: dict[str, float],
     watch: Watch,
     all_tasks: bool,
 ) -> None:
     seconds, screen = watch.seconds, console()
-    name = "standard input" if source == "-" else source
+    name = ", ".join("standard input" if source == "-" else source for source in sources)
     if not run.events:
-        screen.print(
-            f"{name} was learned already, all {count(run.before)} events of it; nothing was done.",
-            soft_wrap=True,
-        )
-        screen.print("To learn it a second time, add --restart.", soft_wrap=True)
+        was, them = ("was", "it") if len(sources) == 1 else ("were", "them")
+        done = f"{name} {was} learned already, all {count(run.before)} events of {them}; nothing was done."
+        screen.print(done, soft_wrap=True)
+        screen.print(f"To learn {them} a second time, add --restart.", soft_wrap=True)
         return
     tally = file.model.tally
     screen.print(tally_table(tally, all_tasks, title=f"{file.model.name}: predictions before learning"))
@@ -240,13 +303,13 @@ def _list_skipped(run: "Run", source: str) -> None:
             tell(f"  ... and {len(run.skipped) - _MOST_SKIPPED:,} more")
 
 
-def _stopped(asked: Asked, run: "Run") -> tuple[str, ...]:
+def _stopped(asked: Asked, file: str, run: "Run") -> tuple[str, ...]:
     from weft.cli.learning import is_resumable
 
-    if not is_resumable(asked.file):
-        name = "standard input" if asked.file == "-" else asked.file
+    if not is_resumable(file):
+        name = "standard input" if file == "-" else file
         return (f"weft: stopped after {count(run.events)} events of {name}, which are saved in {asked.model_path}",)
-    words = ["learn", asked.file, "--model", asked.model_path, *asked.reading.again()]
+    words = ["learn", *asked.files, "--model", asked.model_path, *asked.reading.again()]
     done = count(run.before + run.events)
     return (
         f"weft: stopped after {done} events, which are saved in {Path(asked.model_path)}; go on with",

@@ -2,13 +2,16 @@
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.cli.options import show_value
+import numpy as np
+
+from weft.cli.options import Saving, show_value
 from weft.cli.progress_file import (
     Entry,
     OpenRound,
@@ -20,7 +23,9 @@ from weft.cli.progress_file import (
     source_key,
     write_states,
 )
+from weft.cli.schema_options import Fields, find_fields
 from weft.cli.signals import StopSignals
+from weft.compiled.arrays import Floats
 from weft.learners.catalogue import build, parameters_as_json
 from weft.model import Model, load
 from weft.store.digests import FileError
@@ -37,6 +42,11 @@ class Run:
     before: int = 0  # events of this file learned by earlier runs
     stopped: KeyboardInterrupt | None = None  # the signal that ended it early
     skipped: list[Fault] = field(default_factory=list)
+
+    def with_run(self, other: "Run") -> "Run":
+        """Both together, of two files."""
+        events, before = self.events + other.events, self.before + other.before
+        return Run(events, before, other.stopped, self.skipped + other.skipped)
 
 
 class ModelFile:
@@ -73,16 +83,26 @@ def expect_model_file(path: Path) -> None:
 
 
 def open_or_create(
-    path: Path, learner: str | None, settings: dict[str, Any], tasks: Any, default: str
-) -> tuple[Model, bool]:
-    """The model of that file, or a new one; whether it is new."""
+    path: Path, asked: Any, settings: dict[str, Any], tasks: Any, default: str
+) -> tuple[Model, bool, Fields]:
+    """The model of that file, or a new one; whether it is new; and what is known of the fields of its files."""
     if not path.exists():
-        return Model(learner or default, tasks=tasks, **settings), True
+        fields = find_fields(asked.files, asked.reading, None)
+        model = Model(asked.learner or default, tasks=tasks, schema=fields.schema, **settings)
+        if model.target == "binary" and model.classes is None and _are_two_words(fields.labels):
+            known = sorted(fields.labels)
+            model = Model(asked.learner or default, tasks=tasks, schema=fields.schema, classes=known, **settings)
+        return model, True, fields
     model = load(path)
     if tasks is not None:
         raise ValueError(f"{path} exists already, with {len(model.tasks)} tasks; --tasks is for a new model")
-    refuse_other_learner(path, model, learner, settings)
-    return model, False
+    refuse_other_learner(path, model, asked.learner, settings)
+    return model, False, find_fields(asked.files, asked.reading, model)
+
+
+def _are_two_words(labels: tuple[Any, ...]) -> bool:
+    """Are these two classes, which the first chunk of a file need not have both of?"""
+    return len(labels) == 2 and all(isinstance(label, str) for label in labels)
 
 
 def refuse_other_learner(path: Path, model: Model, learner: str | None, settings: dict[str, Any]) -> None:
@@ -134,9 +154,18 @@ def model_before(path: Path, last: OpenRound) -> Model | None:
 class Learning:
     """One run over one source: learns chunk by chunk and knows what is to be saved."""
 
-    def __init__(self, file: ModelFile, source: str, known: Entry | None, start: Entry | None) -> None:
+    def __init__(
+        self,
+        file: ModelFile,
+        source: str,
+        known: Entry | None,
+        start: Entry | None,
+        issued: Callable[[Chunk, Floats], None] = lambda chunk, scores: None,
+    ) -> None:
         """`known`: how far the source was learned; `start`: where this run begins, before the last round if that has
-        to be learned again."""
+        to be learned again. `issued` is given the scores of every chunk, from before it was learned."""
+        self._issued = issued
+        self._saved = time.monotonic()
         self.file = file
         self.run = Run(before=known.events if known else 0)
         self.key = source_key(source) if is_resumable(source) else None
@@ -149,25 +178,33 @@ class Learning:
         """Learn a chunk; before the last round of a file, keep the model, in case the file continues the round."""
         model, last, begins = self.file.model, chunk.last_round, self._entry.events
         if len(chunk):
-            stream = chunk.stream
+            stream, scores = chunk.stream, list[Floats]()
             if last is not None and self.key is not None:
                 if stream.n_rounds > 1:
-                    model.learn(stream.cut(0, stream.n_rounds - 1))
+                    scores.append(model.learn(stream.cut(0, stream.n_rounds - 1)))
                 before = Entry(*last.position, begins + last.events)
                 self._open_round = self.file.keep(self.key, before)
                 stream = stream.cut(stream.n_rounds - 1, stream.n_rounds)
-            model.learn(stream)
+            scores.append(model.learn(stream))
+            self._issued(chunk, np.concatenate(scores))
         self._entry = Entry(*chunk.position, begins + len(chunk))
         self.run.events = max(0, self._entry.events - self.run.before)
         self.run.skipped += chunk.skipped
         self._unsaved += len(chunk)
 
-    def save(self, every: int | None = None) -> None:
-        """Save what is new: learned events, or lines that need not be looked at again. With `every`, not before that
-        many events are new."""
+    def save_if_due(self, saving: Saving) -> None:
+        """Save if so many events are new, or the last time was so long ago."""
+        is_many = saving.events is not None and self._unsaved >= saving.events
+        is_late = saving.seconds is not None and time.monotonic() - self._saved >= saving.seconds
+        if is_many or is_late:
+            self.save()
+
+    def save(self) -> None:
+        """Save what is new: learned events, or lines that need not be looked at again."""
+        self._saved = time.monotonic()
         is_further = self._known is None or self._entry.lines > self._known.lines
         is_new = self._unsaved > 0 or (self.key is not None and self._entry.lines > 0)
-        if not (is_further and is_new) or (every is not None and self._unsaved < every):
+        if not (is_further and is_new):
             return
         sources = dict(self.file.state.sources)
         if self.key is not None:
@@ -184,7 +221,7 @@ def is_resumable(source: str) -> bool:
 def learn_chunks(
     learning: Learning,
     read: Callable[[Callable[[], None]], Iterator[Chunk]],
-    every: int | None,
+    saving: Saving,
     on_chunk: Callable[[Chunk], None],
 ) -> Run:
     """Learn all chunks and save; at the first Ctrl-C, SIGTERM or SIGHUP, save what was learned and stop.
@@ -199,8 +236,7 @@ def learn_chunks(
                     with signals.held():
                         learning.learn(chunk)
                         on_chunk(chunk)
-                        if every:
-                            learning.save(every)
+                        learning.save_if_due(saving)
         except KeyboardInterrupt as stop:
             learning.run.stopped = stop
         try:

@@ -7,11 +7,12 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import click
 
+from weft.cli.schema_options import schema_options, split_names, told_fields
 from weft.printable import printable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -35,20 +36,53 @@ class Reading:
     """How a file of events is read: the keywords of `weft.streams.read_chunks` that a user chooses."""
 
     format: str | None = None
-    task_column: str = "task"
-    label_column: str = "y"
+    task: str | None = None
+    label: str | None = None
     on_error: Any = "stop"
+    fields: dict[str, Any] = field(default_factory=dict)
+    """What options say about fields of records, without the task and the label: keywords of a schema."""
+
+    @property
+    def task_column(self) -> str:
+        """The column of the task in a table without a schema."""
+        return self.task or "task"
+
+    @property
+    def label_column(self) -> str:
+        """The column of the label in a table without a schema."""
+        return self.label or "y"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The keywords of a schema that options say."""
+        named: dict[str, Any] = {} if self.label is None else {"label": self.label}
+        if self.task is not None:
+            names = split_names(self.task)
+            named["task"] = names[0] if len(names) == 1 else names
+        return named | self.fields
+
+    @property
+    def has_only_fields(self) -> bool:
+        """Is anything said that only records with a schema have?"""
+        return bool(self.fields)
 
     @property
     def keywords(self) -> dict[str, Any]:
         """As `read_chunks` takes them."""
-        return asdict(self)
+        return {
+            "format": self.format,
+            "task_column": self.task_column,
+            "label_column": self.label_column,
+            "on_error": self.on_error,
+        }
 
     def again(self) -> list[str]:
         """The options that say the same, without those that are the default."""
-        usual = asdict(Reading())
-        chosen = {name: value for name, value in asdict(self).items() if value != usual[name]}
-        return [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", value)]
+        from weft.schema import Schema
+
+        words = ["--format", self.format] if self.format else []
+        words += ["--on-error", self.on_error] if self.on_error != "stop" else []
+        return words + Schema(**self.told).options()
 
 
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,22 +90,55 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def gathered(**given: Any) -> Any:
-        names = ("format_", "task_column", "label_column", "on_error")
-        return function(reading=Reading(*(given.pop(name) for name in names)), **given)
+        fields = told_fields(given)
+        names = ("format_", "told_task", "told_label", "on_error")
+        return function(reading=Reading(*(given.pop(name) for name in names), fields), **given)
 
     options = [
         click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "tsv", "svmlight", "vw", "parquet",
         "arrow", "weftpack"]),
                      help="Format of FILE; by default its content or its ending says it."),
-        click.option("--task-column", "--task", default="task", show_default=True,
-                     help="Column of the task in a table; in Vowpal Wabbit text, the namespace that names it."),
-        click.option("--label-column", default="y", show_default=True, help="Column of the label in a table."),
+        click.option("--task", "--task-column", "told_task", metavar="FIELDS",
+                     help="Field or column that names the task, several with commas for a task of several parts; in "
+                     "Vowpal Wabbit text, the namespace that names it.  [default: task, or a usual name]"),
+        click.option("--label", "--label-column", "told_label", metavar="FIELD",
+                     help="Field or column of the label.  [default: y, or a usual name]"),
         click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
                      help="At a malformed line: stop, or skip and list it."),
     ]  # fmt: skip
+    gathered = schema_options(gathered)
     for option in reversed(options):
         gathered = option(gathered)
     return gathered
+
+
+@dataclass(frozen=True)
+class Saving:
+    """When a model is saved before the end: after so many events, or so many seconds."""
+
+    events: int | None = None
+    seconds: float | None = None
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds_of(text: str | None) -> float | None:
+    """A time that a user types: 60s, 5m, 1h, or seconds alone.
+
+    >>> seconds_of("90"), seconds_of("5m"), seconds_of("0.5h")
+    (90.0, 300.0, 1800.0)
+    """
+    if text is None:
+        return None
+    digits, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(digits) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 < seconds < float("inf"):
+        raise ValueError(f"{text!r} is not a time; write 60s, 5m or 1h")
+    return seconds
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")

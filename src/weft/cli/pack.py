@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.options import Reading, example, file_options
+from weft.cli.schema_options import refuse_told
 from weft.cli.tables import console, count, plural, tell
 from weft.store.files import Output, expect_place
 
@@ -49,6 +50,7 @@ def command(files: tuple[str, ...], out: str, reading: Reading) -> None:
 def _chunks(files: tuple[str, ...], reading: Reading) -> Any:
     from weft.streams import read_chunks
 
+    refuse_told(reading.fields)
     for file in files:
         chunk: Chunk
         for chunk in read_chunks(file, target="real", labels=False, **reading.keywords):

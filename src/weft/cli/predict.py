@@ -1,37 +1,33 @@
 """`weft predict`: scores for a file of events, without learning."""
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.compiling import announced
 from weft.cli.options import Reading, example, file_options, show_name
+from weft.cli.predictions import Form, columns_of, writing
+from weft.cli.schema_options import Fields, find_fields
 from weft.cli.tables import count, plural, share, tell
-from weft.printable import json_text, printable
-from weft.store.files import Output, expect_place
+from weft.store.files import expect_place
 
 if TYPE_CHECKING:
     from weft.compiled.arrays import Floats
     from weft.labels import Classes
+    from weft.model import Model
+    from weft.stream import Stream
     from weft.streams import Chunk
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What makes a spreadsheet read a cell as a formula, also in full width."""
-
-_QUOTED = frozenset(',"\r\n')
-"""What a cell of CSV may not hold unless it is quoted."""
 
 
 @click.command("predict", epilog=example(
     """echo '{"task": "ann", "x": {"free": 1}, "y": 1}' > events.jsonl""",
     "weft learn events.jsonl --model spam.weft && weft predict events.jsonl --model spam.weft",
 ))  # fmt: skip
-@click.argument("file")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--model", "model_path", required=True, metavar="MODEL", help="The model file.")
 @file_options
 @click.option(
@@ -46,7 +42,7 @@ _QUOTED = frozenset(',"\r\n')
     help="For spreadsheets: in CSV, put ' before names that a spreadsheet would run as formulas (=, +, -, @).",
 )
 def command(
-    file: str,
+    files: tuple[str, ...],
     model_path: str,
     reading: Reading,
     out: str | None,
@@ -55,42 +51,79 @@ def command(
 ) -> None:
     """Predict the events of FILE with a model, and learn nothing.
 
-    Writes one line per event, in the order of FILE: its task, the score, and for a classifier the label,
-    which is 1 where the score is 0 or more and -1 elsewhere. Labels in FILE may be missing; where they are
-    there, the error is reported at the end. A task that the model does not know is predicted as a new one
-    would be; features that it does not know are ignored. FILE is as in weft learn.
+    Writes one line per event, in the order of FILE: id,task,score,probability,label. The id is there if the
+    model's schema has one, the probability if the learner has one, and the label, one of the model's two
+    classes, for a classifier. Labels in FILE may be missing; where they are there, the error is reported at
+    the end. A task that the model does not know is predicted as a new one would be; features that it does not
+    know are ignored. FILE is as in weft learn; - is standard input, answered line by line.
     """
-
-    def lines_for(target: str) -> Any:
-        return _json_lines(target) if as_json else _csv_lines(target, guard_formulas, is_shown=out in (None, "-"))
-
-    _expect_out(out, file, model_path)
+    form = Form(out, as_json, guard_formulas)
+    for file in files:
+        _expect_out(out, file, model_path)
     with announced(f"the learner of {model_path}"):
-        _predict(file, model_path, reading, out, lines_for)
+        _predict(files, model_path, reading, form)
 
 
-def _predict(file: str, model_path: str, reading: Reading, out: str | None, lines_for: Callable[[str], Any]) -> None:
+def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Form) -> None:
     from weft.model import load
-    from weft.streams import read_chunks
 
     model = load(model_path)
-    target = model.target
-    chunks = read_chunks(file, target=target, classes=model.label_classes, labels=False, **reading.keywords)
-    unknown: set[Any] = set()
-    skipped = events = 0
-    judge = _Judge(target, model.label_classes)
-    with _output(out) as write_text:
-        lines = lines_for(target)
-        for chunk in chunks:
-            skipped += len(chunk.skipped)
-            if not len(chunk):
-                continue
-            scores = model.score(chunk.unlabelled)
-            events += len(chunk)
-            unknown.update(name for name in set(chunk.tasks) if model.vocabulary.tasks.find(name) < 0)
-            judge.count(chunk, scores)
-            write_text(lines(chunk.tasks, scores.tolist()))
-    _report(judge, events, skipped, unknown, out)
+    fields = find_fields(files, reading, model)
+    _note_learned(files, model_path)
+    found = _Found(judge=_Judge(model.target, model.label_classes))
+    with writing(form) as write:
+        for file in files:
+            for chunk in _chunks(file, model, reading, fields):
+                found.skipped += len(chunk.skipped)
+                if len(chunk):
+                    stream = chunk.unlabelled
+                    scores = model.score(stream)
+                    found.add(model, chunk, stream, scores)
+                    write(columns_of(model, chunk, scores))
+    _report(found, form)
+
+
+def _chunks(file: str, model: "Model", reading: Reading, fields: Fields) -> Any:
+    from weft.streams import read_chunks
+
+    return read_chunks(
+        file,
+        target=model.target,
+        classes=model.label_classes,
+        labels=False,
+        schema=fields.schema,
+        **reading.keywords,
+    )
+
+
+@dataclass
+class _Found:
+    """What is to be reported at the end."""
+
+    judge: "_Judge"
+    events: int = 0
+    skipped: int = 0
+    strange: int = 0  # rows without any feature that the model knows
+    unknown: set[Any] = field(default_factory=set)
+
+    def add(self, model: "Model", chunk: "Chunk", stream: "Stream", scores: "Floats") -> None:
+        """Count the events of a chunk."""
+        self.events += len(chunk)
+        self.strange += int(model.strange_rows(stream).sum())
+        self.unknown.update(name for name in set(chunk.tasks) if model.vocabulary.tasks.find(name) < 0)
+        self.judge.count(chunk, scores)
+
+
+def _note_learned(files: tuple[str, ...], model_path: str) -> None:
+    """A file that the model has learned is predicted better than new events."""
+    from weft.cli.progress_file import last_state, source_key
+    from weft.store.reading import stored_digest
+
+    path = Path(model_path)
+    known = last_state(path, stored_digest(path)).sources
+    for file in files:
+        if file != "-" and source_key(file) in known:
+            tell(f"weft: note: the model has learned {file}; these are not honest predictions")
 
 
 def _expect_out(out: str | None, file: str, model_path: str) -> None:
@@ -105,77 +138,18 @@ def _expect_out(out: str | None, file: str, model_path: str) -> None:
     expect_place(out)
 
 
-def _report(judge: "_Judge", events: int, skipped: int, unknown: set[Any], out: str | None) -> None:
-    if out is not None and out != "-":
-        tell(f"weft: wrote {plural(events, 'prediction')} to {out}")
-    if skipped:
-        tell(f"weft: skipped {plural(skipped, 'malformed line')}")
-    if unknown:
-        names = ", ".join(sorted(map(show_name, unknown))[:5])
-        tell(f"weft: note: {plural(len(unknown), 'task')} new to the model ({names})")
-    if judge.events:
-        tell(f"weft: {judge.sentence()}")
-
-
-def _print(text: str) -> None:
-    """As it is: click.echo would remove what looks like a colour from names."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-@contextmanager
-def _output(out: str | None) -> Iterator[Callable[[str], None]]:
-    """Standard output; or a file, which appears only when it is complete; or a device or pipe."""
-    if out is None or out == "-":
-        yield _print
-        return
-    with Output(out) as output:
-
-        def write(text: str) -> None:
-            output.write(text.encode())
-            output.flush()
-
-        yield write
-
-
-def _csv_lines(target: str, guard_formulas: bool, is_shown: bool) -> Any:
-    """A function that makes lines of CSV; the first of them has the header, so that an error comes before it."""
-    from weft.names import show_name as exact_name
-
-    binary = target == "binary"
-    header = ["task,score,label\n" if binary else "task,score\n"]
-    in_terminal = is_shown and sys.stdout.isatty()
-
-    def cell(task: Any) -> str:
-        name = exact_name(task)
-        if guard_formulas and isinstance(task, str) and name.startswith(FORMULA):
-            name = f"'{name}"
-        if in_terminal:
-            name = printable(name)
-        return name if _QUOTED.isdisjoint(name) else '"' + name.replace('"', '""') + '"'
-
-    def lines(tasks: list[Any], scores: list[float]) -> str:
-        found = [header.pop()] if header else []
-        if binary:
-            found += [f"{cell(t)},{s!r},{1 if s >= 0.0 else -1}\n" for t, s in zip(tasks, scores, strict=True)]
-        else:
-            found += [f"{cell(t)},{s!r}\n" for t, s in zip(tasks, scores, strict=True)]
-        return "".join(found)
-
-    return lines
-
-
-def _json_lines(target: str) -> Any:
-    def lines(tasks: list[Any], scores: list[float]) -> str:
-        found = []
-        for task, score in zip(tasks, scores, strict=True):
-            line = {"task": task, "score": score}
-            if target == "binary":
-                line["label"] = 1 if score >= 0.0 else -1
-            found.append(json_text(json.dumps(line, ensure_ascii=False)) + "\n")
-        return "".join(found)
-
-    return lines
+def _report(found: _Found, form: Form) -> None:
+    if not form.is_shown:
+        tell(f"weft: wrote {plural(found.events, 'prediction')} to {form.out}")
+    if found.skipped:
+        tell(f"weft: skipped {plural(found.skipped, 'malformed line')}")
+    if found.unknown:
+        names = ", ".join(sorted(map(show_name, found.unknown))[:5])
+        tell(f"weft: note: {plural(len(found.unknown), 'task')} new to the model ({names})")
+    if found.strange:
+        tell(f"weft: note: {plural(found.strange, 'event')} without any feature that the model knows")
+    if found.judge.events:
+        tell(f"weft: {found.judge.sentence()}")
 
 
 class _Judge:
@@ -190,13 +164,11 @@ class _Judge:
     def count(self, chunk: "Chunk", scores: "Floats") -> None:
         import numpy as np
 
-        from weft.labels import Labels
-
         if self.target == "point":
             return
         y = chunk.labels
         if self.target == "binary":
-            y = self.classes.encoded(Labels(y), dormant=chunk.rounds is not None)[0]
+            y = self.classes.encoded(chunk.label_values, dormant=chunk.rounds is not None)[0]
         known = ~np.isnan(y)
         if self.target == "binary":
             self.wrong += float(np.sum((scores >= 0.0)[known] != (y[known] > 0.0)))

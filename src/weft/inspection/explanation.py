@@ -22,7 +22,7 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Ints
 from weft.inspection.views import Mixes, ScalesRows, expect_explains
-from weft.learner import Learner, Shares
+from weft.learner import Learner, SeenRow, Shares
 from weft.names import Name
 from weft.storage.batch import Batch
 from weft.vocabulary import Vocabulary
@@ -54,8 +54,10 @@ class Explanation(NamedTuple):
     """A score and its parts: own + shared + all neighbours.
 
     `neighbours` says what each other task adds, on graphs between named tasks, the largest first; who adds nothing is
-    left out. `features` says the same feature by feature, if that was asked for, else it is empty. `auto` mixes a
-    stack, whose score is explained, with an own and a pooled model: `mixture` has their weights.
+    left out. `features` says the same feature by feature, if that was asked for, else it is empty. `auto` and
+    `adaptive` have other parts beside these: `amounts` has all of them, in the units of the score, and `own`, `shared`
+    and `features` are in those of the stack. `auto` mixes its stack with an own and a pooled model: `mixture` has their
+    weights. `parts` adds up to the score, of any learner.
     """
 
     task: Name
@@ -65,11 +67,24 @@ class Explanation(NamedTuple):
     neighbours: dict[Name, float]
     features: dict[Name, FeatureParts]
     mixture: dict[str, float] = {}  # noqa: RUF012
+    amounts: dict[str, float] = {}  # noqa: RUF012
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Named amounts that add up to the score, the largest first."""
+        found = self.amounts or {
+            "own": self.own,
+            "shared": self.shared,
+            **{f"from {name}": value for name, value in self.neighbours.items()},
+        }
+        return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
 
     def __str__(self) -> str:
         others = bool(self.neighbours)
         rows = [("own", self.own), ("shared", self.shared)]
         rows = [row for row in rows if row[0] == "own" or row[1] != 0.0 or not others]
+        if self.amounts:
+            rows = [(name, value) for name, value in self.parts.items() if value != 0.0 or name in ("own", "shared")]
         rows += [(f"from {name}", value) for name, value in list(self.neighbours.items())[:MOST_SHOWN]]
         left = list(self.neighbours.values())[MOST_SHOWN:]
         if left:
@@ -136,8 +151,9 @@ def explain(
 def _of_seen_row(
     learner: Any, state: Any, vocabulary: Vocabulary, batch: Batch, task: Name, per_feature: bool
 ) -> Explanation:
-    """The same of a learner that brings rows to a scale of its own: the score of its stack, with a bias."""
-    indices, values, own_bias, shared_bias, score = learner.seen_row(state, batch)
+    """The same of a learner that brings rows to a scale of its own, with a bias."""
+    seen: SeenRow = learner.seen_row(state, batch)
+    indices, values = seen.features, seen.values
     shares = shares_of(learner, state, int(batch.task[0]), len(vocabulary.tasks), indices)
     own, shared = shares.own * values, shares.shared * values
     features: dict[Name, FeatureParts] = {}
@@ -146,10 +162,9 @@ def _of_seen_row(
             vocabulary.features[feature]: FeatureParts(mine, ours, 0.0)
             for feature, mine, ours in zip(indices.tolist(), own.tolist(), shared.tolist(), strict=True)
         }
-        features[BIAS] = FeatureParts(own_bias, shared_bias, 0.0)
+        features[BIAS] = FeatureParts(seen.own_bias, seen.shared_bias, 0.0)
     mixture = learner.mixed(state, int(batch.task[0])) if isinstance(learner, Mixes) else {}
-    parts = float(own.sum()) + own_bias, float(shared.sum()) + shared_bias
-    return Explanation(task, score, *parts, {}, features, mixture)
+    return Explanation(task, seen.score, seen.own, seen.shared, {}, features, mixture, seen.amounts)
 
 
 def shares_of(learner: Learner, state: Any, slot: int, tasks: int, indices: Ints) -> Shares:

@@ -93,6 +93,11 @@ class Learned:
         return dict(zip(self.vocabulary.tasks, found, strict=True))
 
     @reads
+    def experts(self) -> dict[str, float]:
+        """Of `auto`: the experts that its stack adds up, and what they are worth: their weights."""
+        return views.expect_stacks(self.learner).stacked(self.state)
+
+    @reads
     def support(self) -> list[SupportRow]:
         """The rows that a kernel learner keeps: task, coefficient, row and age, oldest first."""
         return support(self.learner, self.state, self.vocabulary)

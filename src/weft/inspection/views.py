@@ -6,7 +6,7 @@ Whether a learner has a view is asked here and nowhere else.
 from typing import Any, Protocol, runtime_checkable
 
 from weft.compiled.arrays import Floats, Ints
-from weft.learner import Borrowed, Distances, Kept, Learner, Shares, Usage
+from weft.learner import Borrowed, Distances, Kept, Learner, SeenRow, Shares, Usage
 from weft.storage.batch import Batch
 
 
@@ -22,8 +22,8 @@ class Explains(Protocol):
 class ScalesRows(Protocol):
     """Brings rows to a scale of its own."""
 
-    def seen_row(self, state: Any, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
-        """One row as the learner sees it: features and scaled values, own and shared bias, its score."""
+    def seen_row(self, state: Any, batch: Batch) -> SeenRow:
+        """One row as the learner sees it, and what its score is made of."""
 
 
 @runtime_checkable
@@ -32,6 +32,14 @@ class Mixes(Protocol):
 
     def mixed(self, state: Any, slot: int) -> dict[str, float]:
         """The weights of a task's mixture."""
+
+
+@runtime_checkable
+class Stacks(Protocol):
+    """Adds up the scores of experts by weights that are learned."""
+
+    def stacked(self, state: Any) -> dict[str, float]:
+        """The experts by name, and their weights."""
 
 
 @runtime_checkable
@@ -92,6 +100,7 @@ VIEWS: dict[str, Any] = {
     "explain": Explains,
     "scale": ScalesRows,
     "mixture": Mixes,
+    "experts": Stacks,
     "borrowing": Borrows,
     "support": KeepsRows,
     "usage": CountsRows,
@@ -107,7 +116,7 @@ def views_of(learner: Learner) -> frozenset[str]:
 
     >>> from weft.learners.catalogue import build
     >>> sorted(views_of(build("auto", {}))), sorted(views_of(build("coml", {})))
-    (['borrowing', 'explain', 'mixture', 'scale'], ['explain', 'outliers'])
+    (['borrowing', 'experts', 'explain', 'mixture', 'scale'], ['explain', 'outliers'])
     """
     return frozenset(name for name, view in VIEWS.items() if isinstance(learner, view))
 
@@ -123,6 +132,13 @@ def expect_borrows(learner: Learner) -> Borrows:
     """The learner, or ValueError if it mixes nothing."""
     if not isinstance(learner, Borrows):
         raise ValueError(f"{learner.name} does not mix models per task; auto does")
+    return learner
+
+
+def expect_stacks(learner: Learner) -> Stacks:
+    """The learner, or ValueError if it has no stack."""
+    if not isinstance(learner, Stacks):
+        raise ValueError(f"{learner.name} has no stack of experts; auto has")
     return learner
 
 

@@ -34,6 +34,16 @@ class Coded(NamedTuple):
     task_names: Lexicon
     rows: CodedRows | Rows
 
+    def take(self, examples: Ints) -> "Coded":
+        """Some examples of named features, in this order."""
+        rows = self.rows
+        assert isinstance(rows, CodedRows)  # rows of numbers are taken as they are
+        sizes = np.diff(rows.indptr)[examples]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(rows.indptr[examples] - indptr[:-1], sizes)
+        taken = CodedRows(indptr, rows.indices[entries], rows.values[entries], rows.names)
+        return Coded(self.tasks[examples], self.task_names, taken)
+
 
 def recode(codes: Ints, names: list[Name]) -> tuple[Ints, list[Name]]:
     """Codes by first appearance in this piece, so that slots do not depend on how a stream was cut."""

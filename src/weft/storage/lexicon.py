@@ -25,6 +25,8 @@ class Lexicon:
 
     def __init__(self) -> None:
         self.names: list[Name] = []
+        self.fields: set[int] = set()
+        """Codes of features that are the numbers of a field: a record without that field lacks a value."""
         self._codes: dict[Name, int] = {}
 
     def __len__(self) -> int:

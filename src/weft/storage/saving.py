@@ -46,6 +46,8 @@ def live_blocks(state: Any, plan: Plan, tasks: int, features: int) -> dict[str, 
     for name, axes in plan.axes.items():
         if "pair" not in axes:
             array = getattr(state, name)[tuple(slice(0, sizes[a] if isinstance(a, str) else a) for a in axes)]
+            if name in plan.optional and not array.any():
+                continue
             out[name] = Blocks(array.dtype, array.shape, _in_rows(array))
     return out
 
@@ -60,9 +62,10 @@ def _in_rows(array: Array) -> Iterator[Array]:
 def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, features: int) -> State:
     """The state whose live part is `arrays`. Raises ValueError unless every array is what `plan` allows."""
     expected = set(plan.axes) | ({"pairs"} if plan.has_pairs else set())
-    if set(arrays) != expected:
+    if set(arrays) | set(plan.optional) != expected:
         raise ValueError(f"the state holds the arrays {sorted(arrays)}, expected {sorted(expected)}")
     sizes = _saved_sizes(arrays, plan, tasks, features)
+    arrays = {name: _zeros(getattr(blank, name), plan.axes[name], sizes) for name in plan.optional} | dict(arrays)
     for name in plan.axes:
         _check(name, arrays[name], getattr(blank, name), plan, sizes)
     if plan.check is not None:
@@ -73,6 +76,11 @@ def restore(blank: State, plan: Plan, arrays: Mapping[str, Array], tasks: int, f
     if plan.has_pairs:
         found |= _restored_pairs(blank, plan, arrays, tasks, features)
     return make_room_for_names(replaced(blank, found), plan, tasks, features)
+
+
+def _zeros(like: Array, axes: tuple[str | int, ...], sizes: Mapping[str, int]) -> Array:
+    """What an array that is not in a file holds."""
+    return np.zeros(tuple(sizes[a] if isinstance(a, str) else a for a in axes), like.dtype)
 
 
 def _saved_sizes(arrays: Mapping[str, Array], plan: Plan, tasks: int, features: int) -> dict[str, int]:

@@ -55,6 +55,7 @@ class Plan:
                   not in its row, and how many pairs a task can have; None: none, and one per feature
     forget        of (live arrays with a task, the same without its slot and its pairs, its slot): change the latter
                   where more than that has to go; None: nothing more, see `forgetting`
+    optional      arrays that are left out of a file if they hold nothing but zeros
     """
 
     axes: Axes
@@ -69,6 +70,7 @@ class Plan:
     check: Callable[[Mapping[str, Array], Mapping[str, int]], None] | None = None
     extra_pairs: Callable[[Any, Batch, int], tuple[int, int]] | None = None
     forget: Callable[[Mapping[str, Array], dict[str, Array], int], None] | None = None
+    optional: tuple[str, ...] = ()
 
     @property
     def pair_arrays(self) -> list[str]:

@@ -1,16 +1,19 @@
 """A model as the bytes of a file: learner, names, live state, tally."""
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Array, Floats
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import libraries
 from weft.labels import PLAIN, UNKNOWN, Classes, expect_label
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
+from weft.missing import MOST_FIELDS
 from weft.recent import COLUMNS as RECENT_COLUMNS
+from weft.schema import Schema
 from weft.storage import saving
 from weft.store.codec import Write, checked, in_one, parse, write_arrays
 from weft.store.digests import FileError
@@ -41,6 +44,7 @@ class Parts(NamedTuple):
     state: Any
     tally: Floats | None
     classes: Classes = UNKNOWN
+    schema: Schema | None = None
     recent: Floats | None = None
     """Decayed sums over recent events, which older files do not have."""
 
@@ -59,6 +63,10 @@ def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
     is_plain = parts.classes == PLAIN and parts.tally is not None and bool(parts.tally[:, EVENTS].any())
     if parts.classes != UNKNOWN and not is_plain:  # -1 and +1 go without saying
         header["classes"] = [parts.classes.negative, parts.classes.positive]
+    if parts.schema is not None:
+        header["schema"] = parts.schema.to_json()
+    if len(parts.vocabulary.fields):
+        header["fields"] = parts.vocabulary.fields.tolist()
     live = saving.live_blocks(parts.state, parts.learner.plan, len(tasks), len(features))
     arrays = {f"state.{name}": array for name, array in live.items()}
     if parts.tally is not None:
@@ -86,6 +94,8 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         _component("feature names", names_from_json, header.get("features")),
     )
     tasks, features = len(vocabulary.tasks), len(vocabulary.features)
+    schema = _component("schema", _read_schema, header.get("schema"))
+    vocabulary.fields = _component("fields", lambda found: _read_fields(found, features), header.get("fields", []))
     tally = arrays.pop("tally", None)
     if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
         raise FileError("the file's tally does not fit its tasks")
@@ -103,7 +113,21 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         live,
     )
     classes = _component("classes", lambda found: _read_classes(found, learner, tally), header.get("classes"))
-    return Parts(learner, vocabulary, state, tally.copy(), classes, recent)
+    return Parts(learner, vocabulary, state, tally.copy(), classes, schema, recent)
+
+
+def _read_schema(found: Any) -> Schema | None:
+    return None if found is None else Schema.from_json(found)
+
+
+def _read_fields(found: Any, features: int) -> Ints:
+    """The slots of the fields that are known: ascending, each of them that of a feature."""
+    is_list = isinstance(found, list) and len(found) <= MOST_FIELDS
+    if not is_list or not all(type(slot) is int and 0 <= slot < features for slot in found):
+        raise ValueError(f"they are not at most {MOST_FIELDS} slots of features")
+    if any(a >= b for a, b in pairwise(found)):
+        raise ValueError("their slots are not in ascending order")
+    return np.array(found, np.int64)
 
 
 def _read_classes(found: Any, learner: Learner, tally: Floats) -> Classes:

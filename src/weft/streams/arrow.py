@@ -23,7 +23,8 @@ _CELLS = 1 << 22
 """Cells that are read at once."""
 
 
-def _pyarrow() -> Any:
+def import_pyarrow() -> Any:
+    """The package pyarrow, or a sentence that says how to install it."""
     try:
         import pyarrow
     except ImportError:
@@ -33,53 +34,89 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-class ArrowColumns:
-    """A Parquet or Arrow file."""
+class ArrowFile:
+    """A Parquet or Arrow file as batches of rows."""
 
-    def __init__(self, path: str, format: str, task: str, label: str, needs_label: bool) -> None:
-        self._arrow = _pyarrow()
-        self.name, self._path, self._format = path, path, format
-        self._task, self._label = task, label
-        self.tasks = Lexicon()
-        self.features = Lexicon()
+    def __init__(self, path: str, format: str) -> None:
+        self.arrow = import_pyarrow()
+        self.path, self._format = path, format
         try:
             self._file = self._open()
-            self._names: list[str] = self._schema().names
+            self.schema: Any = self._file.schema_arrow if format == "parquet" else self._file.schema
+            self.names: list[str] = self.schema.names
             self.rows = self._count()
-        except (self._arrow.ArrowInvalid, self._arrow.ArrowNotImplementedError, OSError) as error:
+        except (self.arrow.ArrowInvalid, self.arrow.ArrowNotImplementedError, OSError) as error:
             raise InputError(
                 f"{path}: the {format} file cannot be read ({_first_line(error)}); write it again"
             ) from None
         self._digest = ""
-        self._check_columns(needs_label)
+        if len(set(self.names)) != len(self.names):
+            shown = f"two columns have one name ({self.shown})"
+            raise InputError(f"{path}: {shown}; give every column a name of its own")
+
+    @property
+    def shown(self) -> str:
+        """The first columns, for a message."""
+        return ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
 
     def _open(self) -> Any:
         if self._format == "parquet":
             from pyarrow import parquet
 
-            return parquet.ParquetFile(self._path)
+            return parquet.ParquetFile(self.path)
         from pyarrow import ipc
 
-        return ipc.open_file(self._arrow.memory_map(self._path))
-
-    def _schema(self) -> Any:
-        return self._file.schema_arrow if self._format == "parquet" else self._file.schema
+        return ipc.open_file(self.arrow.memory_map(self.path))
 
     def _count(self) -> int:
         if self._format == "parquet":
             return int(self._file.metadata.num_rows)
         return sum(self._file.get_batch(i).num_rows for i in range(self._file.num_record_batches))
 
+    def digest(self) -> str:
+        """Of the whole file, which is written at once."""
+        if not self._digest:
+            with open(self.path, "rb") as file:
+                self._digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        return self._digest
+
+    def batches(self) -> Iterator[Any]:
+        """Some rows at a time."""
+        size = max(1, min(65536, _CELLS // max(1, len(self.names))))
+        try:
+            if self._format == "parquet":
+                yield from self._file.iter_batches(batch_size=size)
+                return
+            for i in range(self._file.num_record_batches):
+                batch = self._file.get_batch(i)
+                batch.validate(full=True)
+                for begin in range(0, batch.num_rows, size):
+                    yield batch.slice(begin, size)
+        except (self.arrow.ArrowException, OSError) as error:
+            raise InputError(
+                f"{self.path}: the {self._format} file cannot be read ({_first_line(error)}); write it again"
+            ) from None
+
+
+class ArrowColumns:
+    """A Parquet or Arrow file of tasks, labels and numbers."""
+
+    def __init__(self, path: str, format: str, task: str, label: str, needs_label: bool) -> None:
+        self._file = ArrowFile(path, format)
+        self._arrow, self._names = self._file.arrow, self._file.names
+        self.name, self.rows = path, self._file.rows
+        self._task, self._label = task, label
+        self.tasks, self.labels = Lexicon(), Lexicon()
+        self.features = Lexicon()
+        self._check_columns(needs_label)
+
     def _check_columns(self, needs_label: bool) -> None:
-        names, types = self._names, self._arrow.types
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        if len(set(names)) != len(names):
-            raise InputError(f"{self.name}: two columns have one name ({shown}); give every column a name of its own")
+        names, types, shown = self._names, self._arrow.types, self._file.shown
         for name, option in ((self._task, "task"), (self._label, "label")):
             if name not in names and (option == "task" or needs_label):
                 remedy = f"name the {option}'s column with --{option}-column"
                 raise InputError(f"{self.name}: there is no column {show(name)} ({shown}); {remedy}")
-        for field in self._schema():
+        for field in self._file.schema:
             kind = field.type
             is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
             if field.name not in (self._task, ROUND) and not is_number:
@@ -90,34 +127,15 @@ class ArrowColumns:
         self._codes = np.array([self.features.code(name_of(name)) for name in self._features], np.int64)
 
     def digest(self, rows: int) -> str:
-        """Of the whole file, which is written at once."""
-        if not self._digest:
-            with open(self._path, "rb") as file:
-                self._digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-        return self._digest
+        """Of the whole file."""
+        return self._file.digest()
 
     def pieces(self) -> Iterator[Piece]:
         """Batches of rows."""
         done = 0
-        for batch in self._batches():
+        for batch in self._file.batches():
             yield self._piece(batch, done)
             done += batch.num_rows
-
-    def _batches(self) -> Iterator[Any]:
-        size = max(1, min(65536, _CELLS // max(1, len(self._names))))
-        try:
-            if self._format == "parquet":
-                yield from self._file.iter_batches(batch_size=size)
-                return
-            for i in range(self._file.num_record_batches):
-                batch = self._file.get_batch(i)
-                batch.validate(full=True)
-                for begin in range(0, batch.num_rows, size):
-                    yield batch.slice(begin, size)
-        except (self._arrow.ArrowException, OSError) as error:
-            raise InputError(
-                f"{self.name}: the {self._format} file cannot be read ({_first_line(error)}); write it again"
-            ) from None
 
     def _piece(self, batch: Any, done: int) -> Piece:
         n = batch.num_rows

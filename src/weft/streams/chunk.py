@@ -1,7 +1,7 @@
 """Chunks: some events of a file at a time, as streams for a model."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.labels import UNKNOWN, Classes, Labels
 from weft.learner import Target
 from weft.names import Name
+from weft.schema import Schema
 from weft.storage.lexicon import Lexicon
 from weft.stream import Stream
-from weft.streams.events import Events, joined
+from weft.streams.events import Events, joined, labels_of
 from weft.streams.records import Fault
 from weft.streams.source import Position
 
@@ -23,6 +25,14 @@ class LastRound(NamedTuple):
 
     position: Position
     events: int  # of the chunk, before the last round
+
+
+class Meaning(NamedTuple):
+    """What labels are: the names of those that are not numbers, the classes that are known; and the schema."""
+
+    labels: Lexicon
+    classes: Classes = UNKNOWN
+    schema: Schema | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class Chunk:
     target: Target
     is_checked: bool = True
     last_round: LastRound | None = None
+    meaning: Meaning = field(default_factory=lambda: Meaning(Lexicon()))
 
     def __len__(self) -> int:
         return len(self.events)
@@ -49,18 +60,26 @@ class Chunk:
     @property
     def stream(self) -> Stream:
         """The events as a stream for a model."""
-        y = None if self.target == "point" else self.events.label
+        y = None if self.target == "point" else self.label_values
         return self._stream(y, self.target if self.is_checked else None)
+
+    @property
+    def labelled(self) -> Stream:
+        """The events as a stream with their labels, which the model checks."""
+        return self._stream(self.label_values, None)
 
     @property
     def unlabelled(self) -> Stream:
         """The events as a stream without labels, to be scored."""
         return self._stream(None, None)
 
-    def _stream(self, y: Floats | None, checked_for: Target | None) -> Stream:
+    def _stream(self, y: Labels | None, checked_for: Target | None) -> Stream:
         rounds = self.rounds
         bounds = None if rounds is None else np.append(np.flatnonzero(np.diff(rounds, prepend=0)), len(rounds))
-        return Stream.of_codes(self.events.coded(self.task_names, self.feature_names), y, bounds, checked_for)
+        coded = self.events.coded(self.task_names, self.feature_names)
+        stream = Stream.of_codes(coded, y, bounds, checked_for, self.events.weight)
+        stream.schema, stream.ids, stream.classes = self.meaning.schema, self.events.ids, self.meaning.classes
+        return stream
 
     @property
     def lines(self) -> list[int]:
@@ -69,8 +88,18 @@ class Chunk:
 
     @property
     def labels(self) -> Floats:
-        """The label of every event, NaN if it is missing."""
+        """The label of every event, NaN if it is missing or not a number."""
         return self.events.label
+
+    @property
+    def label_values(self) -> Labels:
+        """The label of every event, whatever it is."""
+        return labels_of(self.events, self.meaning.labels)
+
+    @property
+    def ids(self) -> list[Any] | None:
+        """What identifies every event; None if nothing does."""
+        return self.events.ids
 
     @cached_property
     def tasks(self) -> list[Name]:
@@ -111,4 +140,5 @@ def together(chunks: Iterable[Chunk]) -> Chunk:
         last.share,
         last.target,
         last.is_checked,
+        meaning=last.meaning,
     )

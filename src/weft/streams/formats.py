@@ -10,14 +10,18 @@ from typing import Any, Literal
 
 from weft.labels import UNKNOWN, Classes
 from weft.learner import Target
+from weft.schema import Schema
 from weft.streams import csv, jsonl, svmlight, vw
 from weft.streams.ahead import ahead
 from weft.streams.arrow import ArrowColumns
+from weft.streams.arrow_records import ArrowRecords
 from weft.streams.blocks import Blocks
 from weft.streams.chunk import Chunk, LastRound, together
 from weft.streams.packed import Packed
 from weft.streams.reader import Reader
 from weft.streams.recognition import FORMATS, TABLES, by_lines, format_of
+from weft.streams.record_lines import CsvRecords, JsonRecords
+from weft.streams.record_scanners import CsvRecordScanner, JsonRecordScanner
 from weft.streams.records import InputError, Rules
 from weft.streams.scanners import CsvScanner, JsonScanner, SvmlightScanner, VwScanner
 from weft.streams.source import Position, Source
@@ -36,6 +40,8 @@ __all__ = [
     "read_whole",
 ]
 
+WITH_FIELDS = ("jsonl", "csv", "tsv", "parquet", "arrow")
+"""Formats of records with a schema."""
 CHUNK = 4096
 """Most lines per chunk: enough to make the cost of a call negligible, few enough to stop quickly."""
 
@@ -57,6 +63,7 @@ def read_chunks(
     task_column: str = "task",
     label_column: str = "y",
     classes: Classes = UNKNOWN,
+    schema: Schema | None = None,
 ) -> Iterator[Chunk]:
     """Read a file of events; `-` is standard input, and what is compressed is unpacked.
 
@@ -68,9 +75,14 @@ def read_chunks(
     start     the `Chunk.position` from which to continue; SourceChanged if the beginning of the file has changed
     on_wait   called several times a second while standard input or a pipe has nothing to read; it may raise
     classes   those that a model knows already (`Model.label_classes`)
+    schema    what the fields of records are, in JSON lines, CSV, Parquet and Arrow
     """
     kind = format_of(source, format)
-    rules = Rules(target, labels, label_column if kind in ("csv", "tsv", "parquet", "arrow") else "y", classes)
+    label_name = label_column if kind in ("csv", "tsv", "parquet", "arrow") else "y"
+    if schema is not None:
+        _expect_records(kind)
+        label_name = schema.label or "label"
+    rules = Rules(target, labels, label_name, classes, schema)
     if kind in TABLES:
         table: Any = TableReader(
             _columns(source, kind, rules, task_column, label_column), rules, chunk, on_error == "skip"
@@ -80,6 +92,7 @@ def read_chunks(
     with Source(source, on_wait) as content:
         if format is None and content.is_stdin:
             kind = by_lines(content.peek()) or kind
+        _expect_records(kind if schema is not None else "jsonl")
         parser, scanner = _parser(kind, rules, task_column, label_column)
         reader = Reader(Blocks(content), parser, scanner, rules, chunk, on_error == "skip")
         yield from _chunks(reader, content.name, start, is_ahead=content.is_file)
@@ -115,6 +128,8 @@ def read_whole(source: str | os.PathLike[str], format: str | None = None, **opti
 
 def _parser(format: str, rules: Rules, task_column: str, label_column: str) -> tuple[Any, Any]:
     """The careful reader and the scanner of a format."""
+    if rules.schema is not None:
+        return _record_parser(format, rules, rules.schema)
     if format in ("csv", "tsv"):
         table = csv.Parser(rules, task_column, label_column, "\t" if format == "tsv" else "")
         return table, CsvScanner(table)
@@ -127,6 +142,23 @@ def _parser(format: str, rules: Rules, task_column: str, label_column: str) -> t
     return svmlight.Parser(rules), SvmlightScanner()
 
 
+def _record_parser(format: str, rules: Rules, schema: Schema) -> tuple[Any, Any]:
+    """The same for records with a schema."""
+    if format == "jsonl":
+        lines = JsonRecords(schema)
+        return lines, JsonRecordScanner(lines)
+    rows = CsvRecords(schema, "\t" if format == "tsv" else "", rules.labels and rules.target != "point")
+    return rows, CsvRecordScanner(rows)
+
+
+def _expect_records(format: str) -> None:
+    if format not in WITH_FIELDS:
+        raise InputError(
+            f"the format {format} has no fields that a schema could name; leave the schema out, or write "
+            f"{', '.join(WITH_FIELDS)}"
+        )
+
+
 def _columns(source: str | os.PathLike[str], format: str, rules: Rules, task_column: str, label_column: str) -> Any:
     """The columns of a file that is not text."""
     path = os.fspath(source)
@@ -135,4 +167,6 @@ def _columns(source: str | os.PathLike[str], format: str, rules: Rules, task_col
     if format == "weftpack":
         return Packed(path)
     needs_label = rules.labels and rules.target != "point"
+    if rules.schema is not None:
+        return ArrowRecords(path, format, rules.schema, needs_label)
     return ArrowColumns(path, format, task_column, label_column, needs_label)

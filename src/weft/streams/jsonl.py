@@ -26,7 +26,7 @@ class Event(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
     task: str | int | list[Any]
     x: dict[str, float] | list[float]
-    y: float | msgspec.UnsetType | None = msgspec.UNSET
+    y: float | bool | str | msgspec.UnsetType | None = msgspec.UNSET
     round: int | str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -63,7 +63,7 @@ class Parser:
                 continue
             block.lines.append(number)
             block.tasks.append(task)
-            block.labels.append(event.y if event.y.__class__ is float else MISSING)
+            block.labels.append(MISSING if event.y is None or event.y is msgspec.UNSET else event.y)
             block.rows.append(x)
             if self.has_rounds:
                 block.rounds.append(event.round)
@@ -169,7 +169,7 @@ def _check(event: Any, rules: Rules) -> None:
     _name(event["task"])
     _check_row(event["x"])
     y = event.get("y")
-    if y is not None:
+    if y is not None and not isinstance(y, str | bool):
         _number("y", y, rules.write)
     number = event.get("round", 0)
     if isinstance(number, bool) or not isinstance(number, int | str):

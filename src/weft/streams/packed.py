@@ -45,7 +45,7 @@ class Packed:
 
     def __init__(self, path: str) -> None:
         self.name = path
-        self.tasks = Lexicon()
+        self.tasks, self.labels = Lexicon(), Lexicon()
         self._file = open(path, "rb")  # noqa: SIM115 (closed with the object)
         self._size = os.fstat(self._file.fileno()).st_size
         head = self._file.read(BEGINNING.size)

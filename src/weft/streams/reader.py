@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from weft.streams.blocks import LONGEST_LINE, Blocks
-from weft.streams.chunk import Chunk, LastRound
-from weft.streams.events import Events, by_line, encoded
+from weft.streams.chunk import Chunk, LastRound, Meaning
+from weft.streams.events import Events, by_line, encoded, labels_of
 from weft.streams.records import Block, Fault, InputError, Rounds, Rules, check_labels
 from weft.streams.scanners import Scanned, Scanner, no_events
 from weft.streams.source import Position
@@ -105,7 +105,7 @@ class Reader:
                 raise InputError(f"{blocks.source.name}, {block.faults[0]}")
             faults += block.faults
             if block.lines:
-                parts.append(encoded(block, self.scanner.tasks, self.scanner.features, parser.has_rounds))
+                parts.append(self._encoded(block))
             if lines or block.lines or block.faults:
                 lines += 1
             else:
@@ -119,10 +119,14 @@ class Reader:
             numbers = [first + lines + line.number for line in scanned.listed]
             block = parser.parse(numbers, [blocks.content(line.begin, line.end) for line in scanned.listed])
             faults += block.faults
-            parts.append(encoded(block, self.scanner.tasks, self.scanner.features, parser.has_rounds))
+            parts.append(self._encoded(block))
         events, found = self._checked(by_line(parts))
         joints = frozenset(lines + line for line in scanned.joints)
         return _Part(events, sorted(faults + found), scanned.bytes, lines + scanned.lines, joints)
+
+    def _encoded(self, block: Block) -> Events:
+        scanner = self.scanner
+        return encoded(block, scanner.tasks, scanner.features, self.parser.has_rounds, scanner.labels)
 
     def _checked(self, events: Events) -> tuple[Events, list[Fault]]:
         """The events that a model takes, and the faults of the others.
@@ -130,7 +134,8 @@ class Reader:
         Rounds come last: a row that is refused for another reason does not affect the other rows of its round.
         """
         has_rounds = events.rounds is not None
-        faults, self.classes = check_labels(events.label, events.line, has_rounds, self.rules, self.classes)
+        labels = labels_of(events, self.scanner.labels)
+        faults, self.classes = check_labels(labels, events.line, has_rounds, self.rules, self.classes)
         events = events.without({fault.line for fault in faults})
         if events.rounds is not None:
             names = self.scanner.tasks.names
@@ -209,6 +214,7 @@ class Reader:
             self.rules.target,
             self.rules.labels,
             last,
+            Meaning(self.scanner.labels, self.classes, self.rules.schema),
         )
 
     def _refuse_long_line(self) -> None:

@@ -1,17 +1,19 @@
 """What careful readers share: records, the lines that were refused and why, names and numbers in plain text."""
 
-import json
 import math
-import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Ints
+from weft.encoding.refused import Refused as Refused
+from weft.encoding.refused import show as show
+from weft.kinds.cells import NOT_FINITE, NUMBER
 from weft.labels import LARGEST_LABEL, SIZE, UNKNOWN, Classes, Labels, wrong_labels
 from weft.learner import Target
 from weft.names import Name
+from weft.schema import Schema
 from weft.storage.batch import LARGEST
 from weft.streams.ended_rounds import EndedRounds
 
@@ -41,15 +43,6 @@ class InputError(ValueError):
     """A source that cannot be read: file, line, field, the value found, and what to write instead."""
 
 
-class Refused(Exception):
-    """Raised inside a reader for one record; becomes a Fault with that record's line."""
-
-    def __init__(self, field: str | None, reason: str) -> None:
-        super().__init__(reason)
-        self.field = field
-        self.reason = reason
-
-
 @dataclass(frozen=True)
 class Rules:
     """What the labels of a file must be."""
@@ -58,6 +51,7 @@ class Rules:
     labels: bool = True  # False: a label may be missing, as when nothing is learned
     label: str = "y"  # the name of the label's field
     classes: Classes = UNKNOWN  # those that are known before the file is read
+    schema: Schema | None = None  # what the fields of its records are
 
     @property
     def write(self) -> str:
@@ -71,25 +65,16 @@ class Block:
 
     lines: list[int] = field(default_factory=list)
     tasks: list[Name] = field(default_factory=list)
-    labels: list[float] = field(default_factory=list)
+    labels: list[Any] = field(default_factory=list)
     rounds: list[Any] = field(default_factory=list)
     rows: list[dict[Name, float] | list[float]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    fields: set[str] = field(default_factory=set)
+    """Features that are the numbers of a field of a record."""
+    weights: list[float] = field(default_factory=list)
+    ids: list[Any] = field(default_factory=list)
     is_useless: bool = False
     """Does the fault concern the whole file, such as one of its header?"""
-
-
-def show(value: Any) -> str:
-    """A value for a message: JSON, shortened."""
-    text = value if isinstance(value, str) else None
-    if text is None:
-        try:
-            text = json.dumps(value, ensure_ascii=False)
-        except (TypeError, ValueError):
-            text = repr(value)
-    else:
-        text = json.dumps(text, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def name_of(text: str) -> Name:
@@ -107,14 +92,10 @@ def task_of(text: str, field: str) -> Name:
     return name_of(text)
 
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-
-
 def number_of(where: str, text: str, remedy: str) -> float:
     """A finite number from plain text, in ASCII digits and without underscores."""
-    if not _NUMBER.fullmatch(text):
-        what = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
+    if not NUMBER.fullmatch(text):
+        what = "finite" if NOT_FINITE.fullmatch(text) else "a number"
         raise Refused(where, f"{show(text)} is not {what}; {remedy}")
     value = float(text)
     if math.isinf(value):
@@ -130,20 +111,35 @@ def check_row(row: dict[Name, float] | list[float]) -> None:
 
 
 def check_labels(
-    labels: Floats, lines: Ints, has_rounds: bool, rules: Rules, classes: Classes
+    labels: Labels, lines: Ints, has_rounds: bool, rules: Rules, classes: Classes
 ) -> tuple[list[Fault], Classes]:
     """Faults of labels that a learner with this target does not take, and the classes that are known now."""
+    values = labels.values
     if rules.target == "binary":
-        _, bad, classes = classes.encoded(Labels(labels), dormant=has_rounds)
-        bad = bad if has_rounds or not rules.labels else bad | np.isnan(labels)
+        _, bad, classes = classes.encoded(labels, dormant=has_rounds)
+        bad = bad if has_rounds or not rules.labels else bad | np.isnan(values)
+    elif labels.names is None or rules.target == "point":
+        bad = wrong_labels(values, rules.target, dormant=has_rounds, missing=not rules.labels)
     else:
-        bad = wrong_labels(labels, rules.target, dormant=has_rounds, missing=not rules.labels)
+        is_number = [not isinstance(name, str | bool) for name in labels.names]
+        there = ~np.isnan(values)
+        bad = ~there if rules.labels and not has_rounds else np.zeros(len(values), bool)
+        bad[there] = ~np.array(is_number, bool)[values[there].astype(np.int64)]
     where = np.flatnonzero(bad).tolist()
-    faults = [Fault(int(lines[i]), rules.label, _label_reason(float(labels[i]), rules, classes)) for i in where]
+    faults = [Fault(int(lines[i]), rules.label, _label_reason(_label(labels, i), rules, classes)) for i in where]
     return faults, classes
 
 
-def _label_reason(y: float, rules: Rules, classes: Classes) -> str:
+def _label(labels: Labels, at: int) -> Any:
+    """The label at that place; NaN if it is missing."""
+    value = float(labels.values[at])
+    return value if labels.names is None or math.isnan(value) else labels.names[int(value)]
+
+
+def _label_reason(y: Any, rules: Rules, classes: Classes) -> str:
+    if isinstance(y, str | bool):
+        remedy = classes.remedy() if rules.target == "binary" else rules.write
+        return f"{show(y)} is not a label for this learner; {remedy}"
     if math.isnan(y):
         return f"the label is missing; {rules.write}"
     if math.isinf(y):

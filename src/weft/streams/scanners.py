@@ -50,6 +50,8 @@ class Scanner(Protocol):
 
     tasks: Lexicon
     features: Lexicon | None
+    labels: Lexicon
+    """Labels that are not numbers."""
 
     def scan(self, blocks: Blocks, begin: int) -> Scanned: ...
 
@@ -165,6 +167,7 @@ class SvmlightScanner:
     features = None
 
     def __init__(self) -> None:
+        self.labels = Lexicon()
         self.tasks: Any = new_lexicon()
         self._run = CompiledScan(has_rounds=False)
 
@@ -182,6 +185,7 @@ class JsonScanner:
 
     def __init__(self, parser: JsonParser) -> None:
         self._parser = parser
+        self.labels = Lexicon()
         self.tasks: Any = new_lexicon(_json_decode, _json_encode)
         self._names: Any = new_lexicon(bytes.decode, _key_encode)
         self._run: CompiledScan | None = None
@@ -206,6 +210,7 @@ class VwScanner:
     """Vowpal Wabbit text; a namespace or the tag names the task."""
 
     def __init__(self, parser: VwParser) -> None:
+        self.labels = Lexicon()
         self.tasks: Any = new_lexicon()
         self.features: Any = new_lexicon()
         self._space = np.frombuffer(parser.space.encode() or b" ", np.uint8).copy()
@@ -227,6 +232,7 @@ class CsvScanner:
 
     def __init__(self, parser: CsvParser) -> None:
         self._parser = parser
+        self.labels = Lexicon()
         self.tasks: Any = new_lexicon()
         self.features: Any = new_lexicon()
         self._run: CompiledScan | None = None
@@ -236,7 +242,7 @@ class CsvScanner:
         """Read the rows of a block from byte `begin` on."""
         parser, is_open = self._parser, not blocks.is_last and blocks.end - begin <= LONGEST_LINE
         if PLAIN:
-            return self._listed(blocks, begin, is_open)
+            return list_records(blocks, begin, self._parser, is_open)
         from weft.streams.scan.table import LABEL, ROUND, TASK, scan
 
         if self._run is None:
@@ -244,27 +250,28 @@ class CsvScanner:
             kinds = [special[at] if at in special else self.features.code(name) for at, name in enumerate(parser.names)]
             self._kinds = np.array(kinds, np.int64)
             self._run = CompiledScan(parser.has_rounds, bytes.decode)
-        form = ord(parser.separator), is_open
+        form = ord(parser.cells.separator), is_open
         scanned = self._run.run(scan, [self.tasks], blocks, begin, self._kinds, form, LARGEST)
         return scanned._replace(joints=_joints(blocks, scanned.listed))
 
-    def _listed(self, blocks: Blocks, begin: int, is_open: bool) -> Scanned:
-        """In plain mode: records for the careful reader; one that is not closed waits for more."""
-        lines = list_lines(blocks, begin, self._parser.has_rounds).listed
-        listed: list[Line] = []
-        at = 0
-        while at < len(lines):
-            last = at
-            while last < len(lines) and not self._parser.is_closed(blocks.content(lines[at].begin, lines[last].end)):
-                last += 1
-            if last == len(lines) and is_open:
-                break
-            last = at if last == len(lines) else last
-            listed.append(Line(at, lines[at].begin, lines[last].end))
-            at = last + 1
-        end = listed[-1].end if listed else begin
-        scanned = Scanned(no_events(self._parser.has_rounds), listed, end, at)
-        return scanned._replace(joints=_joints(blocks, listed))
+
+def list_records(blocks: Blocks, begin: int, parser: Any, is_open: bool) -> Scanned:
+    """Rows of CSV for the careful reader; one that is not closed waits for more, if it is open."""
+    lines, is_closed = list_lines(blocks, begin, parser.has_rounds).listed, parser.cells.is_closed
+    listed: list[Line] = []
+    at = 0
+    while at < len(lines):
+        last = at
+        while last < len(lines) and not is_closed(blocks.content(lines[at].begin, lines[last].end)):
+            last += 1
+        if last == len(lines) and is_open:
+            break
+        last = at if last == len(lines) else last
+        listed.append(Line(at, lines[at].begin, lines[last].end))
+        at = last + 1
+    end = listed[-1].end if listed else begin
+    scanned = Scanned(no_events(parser.has_rounds), listed, end, at)
+    return scanned._replace(joints=_joints(blocks, listed))
 
 
 def _joints(blocks: Blocks, listed: list[Line]) -> frozenset[int]:

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from weft.storage.lexicon import Lexicon
-from weft.streams.chunk import Chunk
-from weft.streams.events import Events, joined
+from weft.streams.chunk import Chunk, Meaning
+from weft.streams.events import Events, joined, labels_of
 from weft.streams.records import Fault, InputError, Rounds, Rules, check_labels
 from weft.streams.source import Position
 
@@ -27,6 +27,7 @@ class Columns(Protocol):
     name: str
     tasks: Lexicon
     features: Lexicon | None
+    labels: Lexicon
     rows: int
     """Of the whole file."""
 
@@ -96,7 +97,8 @@ class TableReader:
 
     def _checked(self, events: Events) -> tuple[Events, list[Fault]]:
         has_rounds = events.rounds is not None
-        faults, self.classes = check_labels(events.label, events.line, has_rounds, self.rules, self.classes)
+        labels = labels_of(events, self.columns.labels)
+        faults, self.classes = check_labels(labels, events.line, has_rounds, self.rules, self.classes)
         events = events.without({fault.line for fault in faults})
         if events.rounds is not None:
             names = self.columns.tasks.names
@@ -131,6 +133,7 @@ class TableReader:
             rows / self.columns.rows if self.columns.rows else None,
             self.rules.target,
             self.rules.labels,
+            meaning=Meaning(self.columns.labels, self.classes, self.rules.schema),
         )
 
 

@@ -50,7 +50,7 @@ def cells(quick: bool) -> list[Settings]:
 def run(settings: Settings) -> Figures:
     X, y, task, binary = _events(settings["stream"], settings["order"])
     X, y, task = X[: settings["rows"]], y[: settings["rows"]], task[: settings["rows"]]
-    model = Model("auto", loss="logistic" if binary else "square", **OPTIONS[settings["option"]])
+    model = Model("auto", effort="fast", loss="logistic" if binary else "square", **OPTIONS[settings["option"]])
     losses = _losses(model.learn(Stream(X, y, task)), y, binary)
     young = _number_in_task(task) < FIRST
     return {"loss": float(losses.mean()), "young": float(losses[young].mean())}

@@ -3,22 +3,26 @@ r"""The steps of an event, and the loops over events: what `adaptive` and `auto`
 `score_event` does steps 1 to 4, `learn_event` steps 5 to 9. `learn` scores all events of a round before it learns any.
 """
 
-import numpy as np
-
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, hold, opened, packed
 from weft.compiled.jit import Handle, compiled, helper_no_alloc
 from weft.learners.adaptive.do_no_harm import update_mixture
+from weft.learners.adaptive.explaining import Scales
+from weft.learners.adaptive.further_experts import score_further, update_further
+from weft.learners.adaptive.grid import keep_values
 from weft.learners.adaptive.label_scaling import UMAX, LabelScale, count_label, label_scale
+from weft.learners.adaptive.low_rank import open_factors
+from weft.learners.adaptive.missing import without_missing
 from weft.learners.adaptive.row_scaling import scale_row
-from weft.learners.adaptive.row_statistics import count_row, update_sums
+from weft.learners.adaptive.row_statistics import count_row, is_learned, update_sums
 from weft.learners.adaptive.scoring import find_parts, score_experts
 from weft.learners.adaptive.scratch import Context, Progress, scratch_for
+from weft.learners.adaptive.second import has_room_for_matrices, make_matrix
 from weft.learners.adaptive.second_order import assign_seats, score_second_order
 from weft.learners.adaptive.stacking import answer, mix_predictions, record_losses, stack_scores, update_stack
-from weft.learners.adaptive.state import PART_WIDTH, Component, Expert, Hyper, State, Task, Total
+from weft.learners.adaptive.state import Component, Expert, Hyper, State, Task, Total
 from weft.learners.adaptive.updating import increase_weight, update_experts
-from weft.storage.batch import Batch, learn_single, predict_single
+from weft.storage.batch import Batch, importance, learn_single, predict_single
 from weft.storage.pairs import HASHED, open_row
 from weft.storage.regions import has_room, room_for
 
@@ -35,6 +39,8 @@ def score_event(context: Bundle[Context], i: int) -> tuple[int, float, float]:
     score_experts(context, i, count)
     if hyper.second_order:
         scratch.e[Expert.SECOND_ORDER] = score_second_order(context, count)
+    if hyper.wide:
+        score_further(context, i, count)
     # 3. Stack the scores: s.
     s = stack_scores(context)
     # 4. Mix stack, own and pooled model: p.
@@ -56,6 +62,8 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
     # 6. Count the row and the event.
     if state.pairs.layout[HASHED]:
         _open_pairs(context, k, count)
+    if hyper.low_rank:
+        open_factors(context, i, count)
     count_row(context, i)
     tasks[k, Task.EVENTS] += 1.0
     # 7. Update the do-no-harm layer.
@@ -63,9 +71,16 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
         update_mixture(context, k, u, p)
     # 8. Update the stack and the experts, unless labels do not vary yet.
     if scale.varies:
-        update_stack(context, s - u if hyper.square else scratch.g[Component.STACK] - u)
+        weight = importance(batch, i)
+        update_stack(context, weight * (s - u if hyper.square else scratch.g[Component.STACK] - u))
         update_experts(context, i, count, u)
-    if hyper.second_order:
+        if hyper.wide:
+            update_further(context, i, count, u)
+    if hyper.grid:
+        keep_values(context)
+    if hyper.second:
+        make_matrix(context, k)
+    if hyper.second_order or hyper.second or hyper.grid:
         assign_seats(context, i)
     # 9. Count the label, and let the past count less.
     if hyper.square:
@@ -77,10 +92,12 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
 @helper_no_alloc
 def _learn_rounds(context: Bundle[Context], start: int, scores: Floats, trace: Floats) -> int:
     """Learn round after round; returns the first one that there is no room for."""
-    _, state, batch, scratch = opened(context)
+    hyper, state, batch, scratch = opened(context)
     rounds, hashed, progress = batch.rounds, state.pairs.layout[HASHED], scratch.progress
     for t in range(start, len(rounds) - 1):
         lo, hi = rounds[t], rounds[t + 1]
+        if hyper.second and not has_room_for_matrices(state, hi - lo):
+            return t
         if hi - lo > 1:  # all of a round is scored before any of it is learned
             joining, progress[Progress.LEARNING] = 0, 0
             for i in range(lo, hi):
@@ -97,7 +114,7 @@ def _learn_rounds(context: Bundle[Context], start: int, scores: Floats, trace: F
                 if hashed and not room_for(state.pairs, batch.task[i], _missing(scratch.slots, count)):
                     return t
                 scores[i] = answer(context, batch.task[i], p)
-            if not np.isnan(batch.label[i]):
+            if is_learned(batch, i):
                 learn_event(context, i, count, s, p, trace)
             progress[Progress.LEARNED] = i + 1
     return len(rounds) - 1
@@ -111,7 +128,7 @@ def _open_pairs(context: Bundle[Context], k: int, count: int) -> None:
     slots, own_starts = scratch.slots, scratch.own_starts
     open_row(layout, keys, table, k, scratch.features, 0, count, slots)
     for n in range(count):
-        own_starts[n] = slots[n] * PART_WIDTH
+        own_starts[n] = slots[n] * state.own.shape[1]
 
 
 @helper_no_alloc
@@ -125,31 +142,43 @@ def _missing(slots: Ints, count: int) -> int:
 
 
 @compiled
-def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, float]:
-    """The first example as experts see it: its known features, their scaled values, and the stack's score."""
-    scratch = scratch_for(state, batch)
-    count, s, _ = score_event(packed(Context(hyper, state, batch, scratch)), batch.rounds[0])
+def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, Floats, Scales]:
+    """The first example as experts see it: its known features, their scaled values, the experts' scores, and scales."""
+    batch, gaps = without_missing(batch)
+    scratch = scratch_for(state, batch, gaps)
+    context, i = packed(Context(hyper, state, batch, scratch)), batch.rounds[0]
+    count, s, p = score_event(context, i)
+    scale = LabelScale(0.0, 1.0, 0.0, True)
+    if hyper.square:
+        scale = label_scale(state.labels, state.totals[Total.EVENTS], state.tasks, batch.task[i])
+    scales = Scales(s, p, scratch.f[Component.STACK], scale.mu, scale.sd, answer(context, batch.task[i], p))
     known = scratch.features[:count] < len(state.features)
-    return scratch.features[:count][known], scratch.z[:count][known], s
+    features, z = scratch.features[:count][known], scratch.z[:count][known]
+    hold(batch)
+    return features, z, scratch.e.copy(), scales
 
 
 @compiled
 def predict(hyper: Hyper, state: State, batch: Batch, scores: Floats) -> None:
-    scratch = scratch_for(state, batch)
+    batch, gaps = without_missing(batch)
+    scratch = scratch_for(state, batch, gaps)
     context = packed(Context(hyper, state, batch, scratch))
     for i in range(len(scores)):
         _, _, p = score_event(context, i)
         scores[i] = answer(context, batch.task[i], p)
+    hold(batch)
     hold(scratch)
 
 
 @compiled
 def learn(hyper: Hyper, state: State, batch: Batch, start: int, scores: Floats, trace: Floats) -> int:
-    scratch = scratch_for(state, batch)
+    batch, gaps = without_missing(batch)
+    scratch = scratch_for(state, batch, gaps)
     scratch.progress[Progress.LEARNED] = scratch.progress[Progress.SUMMED] = batch.rounds[start]
     context = packed(Context(hyper, state, batch, scratch))
     done = _learn_rounds(context, start, scores, trace)
     update_sums(context)
+    hold(batch)
     hold(scratch)
     return done
 

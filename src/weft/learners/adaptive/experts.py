@@ -11,6 +11,9 @@ the sum of -h b, never below 0. The weight is the bet
 
     b = THETA / max(G + L, ALPHA L) (L + REWARD) / L
 
+L has a floor, except in `adaptive` and with `effort="fast"`: a feature that first occurs when the model is already sure
+would have the largest gradient 1e-8, and a weight of 1e8.
+
 **Forgetting.** Sums in which the past counts less and less can be kept without touching coordinates that do not occur:
 instead of making the past lighter, every event is heavier than the one before, by a growing weight a. H, THETA, G and
 REWARD are sums of a h^2, -a h, a |h| and -a h b; divided by the present a they are discounted sums. Without forgetting
@@ -24,6 +27,8 @@ EPS = 1e-8
 """Within AdaGrad's square root."""
 ALPHA = 5.0
 """Limits the first bets."""
+FLOOR = 2.0**-10
+"""The least L in bets; exact in 32 bits."""
 
 
 @inlined_only
@@ -34,9 +39,9 @@ def adagrad_step(w: Four, squares: Four, h: Four, eps: Four, eta: Four) -> tuple
 
 
 @inlined_only
-def bet(theta: Four, g: Four, largest: Four, reward: Four, a: Four) -> Four:
-    """The bets b; divided before they are multiplied, because the product could underflow."""
-    largest = zeros_as_ones(a * largest)  # where L is 0, THETA is 0 as well
+def bet(theta: Four, g: Four, largest: Four, reward: Four, a: Four, least: Four) -> Four:
+    """The bets b, with a FLOOR as `least`; divided before they are multiplied, because the product could underflow."""
+    largest = zeros_as_ones(maximum(a * largest, least))  # where L is 0, THETA is 0 as well
     return theta / maximum(g + largest, broadcast(ALPHA) * largest) * ((largest + reward) / largest)
 
 

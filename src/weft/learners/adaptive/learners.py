@@ -21,6 +21,12 @@ The whole rule, for the scaled row z (`row_scaling`; its last entry is 1, the bi
                  w_j, v_j: AdaGrad with rate eta;   b_j: coin betting                              (`experts`)
 
 w_k, b_k, v_k are the task's own parts, w_0, b_0, v_0 the shared ones. `second_order` adds a fifth expert to the stack.
+With `effort="balanced"` and `"best"` the stack of `auto` has further experts, which enter it with the weight 0; each
+learns from its own error alone, and the do-no-harm layer with its bound is the same (`further_experts`).
+
+The weight of an event multiplies the gradients of the stack and of all experts, and the events that `bayes` counts; it
+multiplies the rate of `level`, up to 1, and divides the variance of the label in `second`. Statistics of rows and
+labels, and the do-no-harm layer, count an event of any weight above 0 once; an event of weight 0 changes nothing.
 `events.score_event` and `events.learn_event` are these steps in code. Nothing is tuned by the user.
 
 >>> import weft
@@ -42,13 +48,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weft.compiled.arrays import Array, Floats, Ints
-from weft.learner import Borrowed, Hooks, Kernels, Shares, Target, Traits
+from weft.compiled.arrays import Array, Ints
+from weft.learner import Borrowed, Hooks, Kernels, SeenRow, Shares, Target, Traits
 from weft.learners.adaptive.do_no_harm import PRIOR, mixture_weights
 from weft.learners.adaptive.events import learn, learn_one, predict, predict_one, scaled_row
-from weft.learners.adaptive.explaining import biases, own_parts, own_weights, shared_weights
-from weft.learners.adaptive.state import COMPONENTS, Component, Hyper, State, Task, blank, plan
-from weft.learners.parameters import Choice, Flag, Real, check, parameter
+from weft.learners.adaptive.experts import FLOOR
+from weft.learners.adaptive.explaining import amounts, biases, further_weights, own_parts, own_weights, shared_weights
+from weft.learners.adaptive.plan import blank, plan
+from weft.learners.adaptive.state import COMPONENTS, Component, Expert, Hyper, Stack, State, Task
+from weft.learners.parameters import Choice, Flag, Parsed, Real, check, parameter
 from weft.maths.losses import CODES
 from weft.storage.batch import Batch
 from weft.storage.saving import live
@@ -57,8 +65,40 @@ from weft.storage.state import Plan
 RATES = {"logistic": 0.4, "square": 0.2}
 """eta of AdaGrad steps."""
 
-_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True)
+NAMES = ("forget", "bayes", "low_rank", "level", "second", "grid")
+"""The experts that there are beside the first four, in the order of the stack."""
+EFFORTS = {"fast": (), "balanced": NAMES[:4], "best": NAMES}
+"""Which of them an effort has; `bayes` with log-loss only."""
+FIRST = {"gradient": Expert.GRADIENT, "betting": Expert.BETTING, "own": Expert.OWN, "pooled": Expert.POOLED}
+FURTHER = {
+    "forget": (Expert.FORGET, "forget"),
+    "bayes": (Expert.BAYES, "bayes"),
+    "low_rank": (Expert.LOW_RANK, "low_rank"),
+    "level, rate 0.5": (Expert.LEVEL, "level"),
+    "level, rate 0.1": (Expert.LEVEL + 1, "level"),
+    "level, rate 0.02": (Expert.LEVEL + 2, "level"),
+    "second, own": (Expert.SECOND_OWN, "second"),
+    "second, pooled": (Expert.SECOND_POOLED, "second"),
+    "grid": (Expert.GRID, "grid"),
+}
+"""Where experts are in the stack, by the names under which a model shows them."""
+RANKS = {"fast": 16, "balanced": 8, "best": 16}
+"""Of the low-rank expert."""
+
+_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True, takes_weights=True, reads_missing=True)
 """Not conservative: every expert learns from its own loss, also where the prediction has none."""
+
+
+def _read_experts(value: Any) -> tuple[str, ...] | None:
+    """Names in the order of the stack, none twice."""
+    if value is None:
+        return None
+    given = list(value) if isinstance(value, (list, tuple)) else []
+    if not given:
+        raise ValueError("give at least one name, or effort='fast' for none")
+    if unknown := [name for name in given if name not in NAMES]:
+        raise ValueError(f"there is no expert {unknown[0]!r}")
+    return tuple(name for name in NAMES if name in given)
 
 
 @dataclass(frozen=True)
@@ -99,7 +139,7 @@ class _Default:
 
     @property
     def plan(self) -> Plan:
-        return plan(self.auto, self.second_order)
+        return plan(self.hyper)
 
     @property
     def hyper(self) -> Hyper:
@@ -112,13 +152,14 @@ class _Default:
         return Kernels(predict, learn, predict_one, learn_one)
 
     def init(self, tasks: Sequence[Any] = ()) -> State:
-        return blank(self.second_order)
+        return blank(self.hyper)
 
     # --- what was learned ---
 
     def weights(self, state: State, tasks: int, features: int) -> Array:
         """Of the stack, for scaled rows."""
-        found = np.tile(shared_weights(self.hyper, state, slice(0, features)), (tasks, 1))
+        found = further_weights(self.hyper, state, tasks, features)
+        found += shared_weights(self.hyper, state, slice(0, features))
         arrays = live(state, self.plan, tasks, features)
         found[arrays["pairs"][:, 0], arrays["pairs"][:, 1]] += own_weights(self.hyper, state, arrays["own"])
         return found
@@ -135,11 +176,15 @@ class _Default:
         own = own_weights(self.hyper, state, own_parts(state, slot, indices))
         return Shares(own, shared, np.zeros(0, np.int64), np.zeros((0, len(indices))))
 
-    def seen_row(self, state: State, batch: Batch) -> tuple[Ints, Floats, float, float, float]:
-        """One row as the learner sees it: features and scaled values, own and shared bias, the stack's score."""
-        features, values, s = scaled_row(self.hyper, state, batch)
-        own, shared = biases(self.hyper, state, int(batch.task[0]))
-        return features, values, own, shared, float(s)
+    def seen_row(self, state: State, batch: Batch) -> SeenRow:
+        """One row as the learner sees it."""
+        features, values, e, scales = scaled_row(self.hyper, state, batch)
+        slot = int(batch.task[0])
+        biased = biases(self.hyper, state, slot)
+        shares = self.explain(state, slot, 0, features)
+        parts = float(shares.own @ values) + biased[0], float(shares.shared @ values) + biased[1]
+        found = amounts(self.hyper, state, e, scales, parts)
+        return SeenRow(features, values, *biased, *parts, float(scales.answer), found)
 
 
 @dataclass(frozen=True)
@@ -172,11 +217,47 @@ class Auto(_Default):
     traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "stack", "own", "pooled"))
     auto: ClassVar[bool] = True
 
+    effort: str = parameter(
+        "balanced",
+        "how many experts: fast has four, balanced some that cost little more, best all of them",
+        Choice(tuple(EFFORTS)),
+    )
+    experts: tuple[str, ...] | None = parameter(
+        None,
+        "for research: exactly these experts beside the four of fast, whatever the effort",
+        Parsed(f"a list of some of {', '.join(NAMES)}, or None", _read_experts),
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.experts is not None and "bayes" in self.experts and self.loss == "square":
+            raise ValueError("auto: the expert bayes classifies; leave it out of experts, or take loss='logistic'")
+        if self.second_order and self.hyper.second:
+            raise ValueError("auto: the expert second has the matrix of second_order=True already; leave that out")
+
+    @property
+    def hyper(self) -> Hyper:
+        """The parameters as compiled code takes them."""
+        names = EFFORTS[self.effort] if self.experts is None else self.experts
+        chosen = {name: name in names and (name != "bayes" or self.loss == "logistic") for name in NAMES}
+        rank = RANKS[self.effort] if chosen["low_rank"] else 0
+        wide = any(chosen.values())
+        return super().hyper._replace(wide=wide, floor=FLOOR if wide else 0.0, rank=rank, **chosen)
+
     def mixed(self, state: State, slot: int) -> dict[str, float]:
         """The weights of a task's mixture."""
         w = np.zeros(COMPONENTS)
         mixture_weights(state.tasks, slot, self.hyper.square, w)
         return dict(zip(("stack", "own", "pooled"), w.tolist(), strict=True))
+
+    def stacked(self, state: State) -> dict[str, float]:
+        """The experts that there are, and their weights in the stack."""
+        hyper, weights = self.hyper, state.stack[Stack.WEIGHT]
+        found = {name: float(weights[at]) for name, at in FIRST.items()}
+        if hyper.second_order:
+            found["second_order"] = float(weights[Expert.SECOND_ORDER])
+        chosen = hyper._asdict()
+        return found | {name: float(weights[at]) for name, (at, of) in FURTHER.items() if chosen[of]}
 
     def borrowing(self, state: State, tasks: int) -> list[Borrowed]:
         """How much every task relies on the stack, on itself and on all, and its guaranteed margin (nats)."""

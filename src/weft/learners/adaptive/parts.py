@@ -25,7 +25,7 @@ from weft.compiled.lanes import (
     store_two_columns,
 )
 from weft.learners.adaptive.experts import adagrad_step, bet, settle_bets
-from weft.learners.adaptive.state import PART_WIDTH, POOLED_WIDTH, Feature, Part
+from weft.learners.adaptive.state import PART_WIDTH, Feature, Part
 
 GRADIENT, OTHER, COUNT = Part.GRADIENT.value, Part.OTHER.value, Feature.COUNT.value
 """The columns at which vectors begin, as plain integers."""
@@ -65,11 +65,11 @@ def starts_at(starts: Ints, n: int) -> Starts:
 
 
 @inlined_only
-def pooled_starts(starts: Ints, n: int) -> Starts:
-    """Of the pooled expert of four features, from a list of where their parts begin."""
+def pooled_starts(starts: Ints, n: int, width: int) -> Starts:
+    """Of the pooled expert of four features, in rows of `width` columns, from a list of where their parts begin."""
     a, b, c, d = starts_at(starts, n)
-    narrower = np.uint64(PART_WIDTH // POOLED_WIDTH)
-    return a // narrower, b // narrower, c // narrower, d // narrower
+    columns, parts = np.uint64(width), np.uint64(PART_WIDTH)
+    return a // parts * columns, b // parts * columns, c // parts * columns, d // parts * columns
 
 
 @inlined_only
@@ -90,19 +90,19 @@ def shifted(starts: Starts, columns: int) -> Starts:
 
 
 @inlined_only
-def copy_known(parts: Array, known: int, starts: Ints, features: Ints, count: int, copies: Array) -> None:
-    """Copy the rows of an event, with zeros for features that are not known yet."""
+def copy_known(parts: Array, known: int, starts: Ints, width: int, features: Ints, count: int, copies: Array) -> None:
+    """Copy the rows of an event, with zeros for features that are not known yet; starts count rows of `width`."""
     for n in range(count):
         for c in range(parts.shape[1]):
-            copies[n, c] = parts[starts[n] // PART_WIDTH, c] if features[n] < known else 0.0
+            copies[n, c] = parts[starts[n] // width, c] if features[n] < known else 0.0
 
 
 @inlined_only
-def copy_to_tail(parts: Array, starts: Ints, begin: int, end: int, tail: Floats) -> None:
-    """Copy the last rows of an event, from its entry `begin` on."""
+def copy_to_tail(parts: Array, starts: Ints, width: int, begin: int, end: int, tail: Floats) -> None:
+    """Copy the last rows of an event, from its entry `begin` on; starts count rows of `width`."""
     for n in range(end - begin):
-        for c in range(parts.shape[1]):
-            tail[n, c] = parts[starts[begin + n] // PART_WIDTH, c]
+        for c in range(tail.shape[1]):
+            tail[n, c] = parts[starts[begin + n] // width, c]
 
 
 @inlined_only
@@ -127,7 +127,7 @@ def round_from_tail(own: ShortFloats, starts: Ints, begin: int, end: int, tail: 
     for n in range(end - begin):
         for c in range(PART_WIDTH):
             number = min(max(tail[n, c], -LARGEST_32), LARGEST_32)
-            own[starts[begin + n] // PART_WIDTH, c] = number
+            own[starts[begin + n] // own.shape[1], c] = number
 
 
 # --- scores ---
@@ -135,11 +135,11 @@ def round_from_tail(own: ShortFloats, starts: Ints, begin: int, end: int, tail: 
 
 @inlined_only
 def add_scores(
-    parts: Array, starts: Starts, z: Four, a: Four, bets: Floats, n: int, sums: tuple[Four, Four]
+    parts: Array, starts: Starts, z: Four, a: tuple[Four, Four], bets: Floats, n: int, sums: tuple[Four, Four]
 ) -> tuple[Four, Four]:
-    """Add four rows to the scores of the gradient and the betting expert, and keep their bets."""
+    """Add four rows to the scores of the gradient and the betting expert, and keep their bets (`experts.bet`: a)."""
     theta, g, largest, reward = load_columns(parts, *starts)
-    b = bet(theta, g, largest, reward, a)
+    b = bet(theta, g, largest, reward, *a)
     w, _ = load_two_columns(parts, *shifted(starts, GRADIENT))
     store_four(bets, np.uint64(n), b)
     return sums[0] + w * z, sums[1] + b * z

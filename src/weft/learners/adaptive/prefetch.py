@@ -11,7 +11,7 @@ import numpy as np
 from weft.compiled.arrays import Array, Ints, ShortFloats
 from weft.compiled.instructions import prefetch
 from weft.compiled.jit import helper_no_alloc, inlined_only
-from weft.learners.adaptive.state import PART_WIDTH, TASK_WIDTH, State
+from weft.learners.adaptive.state import TASK_WIDTH, State
 from weft.storage.batch import Batch
 from weft.storage.pairs import BASE, COLUMNS, FAR, HASHED, SIZE, TASK_STRIDE, Pairs, first_place, place, slot_of
 
@@ -82,7 +82,7 @@ def prefetch_task(state: State, batch: Batch, i: int) -> None:
         k = batch.task[i + TASKS_AHEAD]
         if state.pairs.layout[HASHED]:
             prefetch(state.pairs.table, k * COLUMNS)
-        prefetch(state.own_bias, k * PART_WIDTH)
+        prefetch(state.own_bias, k * state.own_bias.shape[1])
         prefetch(state.tasks, k * TASK_WIDTH)
         prefetch(state.tasks, (k + 1) * TASK_WIDTH - 1)  # longer than a cache line
 
@@ -101,9 +101,9 @@ def prefetch_pairs(pairs: Pairs, own: ShortFloats, upcoming: NextRow) -> None:
     """Prefetch the own parts of the next example; the keys of hashed pairs were prefetched before."""
     layout, keys, table = pairs
     if not layout[HASHED]:
-        target = Target(own, PART_WIDTH, upcoming.task * layout[TASK_STRIDE])
+        target = Target(own, own.shape[1], upcoming.task * layout[TASK_STRIDE])
         prefetch_entries(target, upcoming, 0, upcoming.end - upcoming.begin)
         return
     base, size = np.uint64(table[upcoming.task, BASE]), np.uint64(table[upcoming.task, SIZE])
     for e in range(upcoming.begin, upcoming.end):
-        prefetch(own, slot_of(keys[place(keys, base, size, upcoming.indices[e])]) * PART_WIDTH)
+        prefetch(own, slot_of(keys[place(keys, base, size, upcoming.indices[e])]) * own.shape[1])

@@ -30,8 +30,9 @@ from weft.compiled.lanes import (
     sqrt,
     store_four,
 )
+from weft.learners.adaptive.missing import Gaps, counts_as_mean, gaps_of, is_gap
 from weft.learners.adaptive.parts import COUNT, shifted, starts_of_rows
-from weft.learners.adaptive.row_statistics import Row, least_count, row_of, update_sums
+from weft.learners.adaptive.row_statistics import Row, least_share, row_of, update_sums
 from weft.learners.adaptive.scratch import Context, Progress
 from weft.learners.adaptive.state import PART_WIDTH, Feature, State, Total
 
@@ -56,8 +57,9 @@ class Scaling(NamedTuple):
     """What the scale of a row depends on."""
 
     rows: float  # so far, this one included
-    least: float  # in how many of them a feature must occur to be dense
+    share: float  # in which share of them a feature must occur to be dense
     summed: bool  # whether `State.sums` is up to date
+    complete: bool  # whether no value was ever missing
 
 
 @helper_no_alloc
@@ -78,16 +80,23 @@ def scale_row(context: Bundle[Context], i: int) -> int:
 def _scale_row(context: Bundle[Context], i: int) -> int:
     """The same, or NEEDS_SUMS."""
     _, state, batch, scratch = opened(context)
-    row, progress = row_of(batch, i), scratch.progress
+    row, progress, gaps = row_of(batch, i), scratch.progress, scratch.gaps
     summed = progress[Progress.SUMMED] == progress[Progress.LEARNED]
-    scaling = Scaling(state.totals[Total.EVENTS] + 1.0, least_count(state.totals, row.end - row.begin), summed)
+    rows, share = state.totals[Total.EVENTS] + 1.0, least_share(state.totals, row.end - row.begin)
+    scaling = Scaling(rows, share, summed, state.n_missing[0] == 0)
     out = Scaled(scratch.features, scratch.z, scratch.own_bets)
-    first, squares = _scale_sparse_vectors(state.features, row, scaling, out)
+    first, squares = row.begin, broadcast(0.0)
+    if scaling.complete:
+        first, squares = _scale_sparse_vectors(state.features, row, scaling, out)
     squares, n_dense, count = _scale_others(state, row, scaling, out, first, squares)
     if count == NEEDS_SUMS or (state.n_dense[0] > 0 and not summed):
         return NEEDS_SUMS
-    missing, count = _scale_missing(state, row, scaling, out, count)
-    length = horizontal_sum(squares) + (n_dense + missing)
+    bounds = gaps_of(gaps, batch, i)
+    absent, count = _scale_absent(state, row, scaling, out, count, gaps, bounds)
+    for n in range(bounds[0], bounds[1]):
+        if counts_as_mean(state, gaps.features[n], share, rows):
+            n_dense += 1
+    length = horizontal_sum(squares) + (n_dense + absent)
     if length > 0.0:
         factor = 1.0 / math.sqrt(length)
         for n in range(count):
@@ -101,7 +110,7 @@ def _scale_sparse_vectors(features: Floats, row: Row, scaling: Scaling, out: Sca
     first, squares = row.begin, broadcast(0.0)
     while first + WIDTH <= row.end and row.indices[first + WIDTH - 1] < len(features):
         seen, s2 = _statistics(features, row.indices, first)
-        if any_at_least(seen, broadcast(scaling.least)):
+        if any_at_least(seen, broadcast(scaling.share * scaling.rows)):
             break
         squares += _scale_four(seen, s2, row, first, out, first - row.begin)
         first += WIDTH
@@ -115,9 +124,9 @@ def _scale_others(
     """Scale the entries of a row from `first` on; returns squares, dense features so far, and all features so far."""
     features, count, n_dense = state.features, first - row.begin, 0
     for e in range(first, row.end, WIDTH):
-        if e + WIDTH <= row.end and row.indices[e + WIDTH - 1] < len(features):
+        if scaling.complete and e + WIDTH <= row.end and row.indices[e + WIDTH - 1] < len(features):
             seen, s2 = _statistics(features, row.indices, e)
-            if not any_at_least(seen, broadcast(scaling.least)):
+            if not any_at_least(seen, broadcast(scaling.share * scaling.rows)):
                 squares += _scale_four(seen, s2, row, e, out, count)
                 count += WIDTH
                 continue
@@ -125,15 +134,15 @@ def _scale_others(
             out.squares[n] = 0.0
         for n in range(min(WIDTH, row.end - e)):
             f, x = row.indices[e + n], row.values[e + n]
-            times, s1, s2_of_f = 1.0, x, x * x
+            times, s1, s2_of_f, rows = 1.0, x, x * x, scaling.rows
             if f < len(features):
                 times, s1 = features[f, Feature.COUNT] + times, state.sums[f] + s1
-                s2_of_f = features[f, Feature.SQUARES] + s2_of_f
-            if times >= scaling.least:
+                s2_of_f, rows = features[f, Feature.SQUARES] + s2_of_f, rows - state.missing[f]
+            if times >= scaling.share * rows:
                 if not scaling.summed:
                     return squares, n_dense, NEEDS_SUMS
                 n_dense += 1
-                count = _put_dense(f, x, s1, s2_of_f, scaling.rows, out, count)
+                count = _put_dense(f, x, s1, s2_of_f, rows, out, count)
             else:
                 out.squares[n] = min(math.sqrt(x * x / s2_of_f * times), ZMAX * ZMAX)
                 out.features[count], out.z[count] = f, math.copysign(math.sqrt(out.squares[n]), x)
@@ -143,17 +152,20 @@ def _scale_others(
 
 
 @inlined_only
-def _scale_missing(state: State, row: Row, scaling: Scaling, out: Scaled, count: int) -> tuple[int, int]:
+def _scale_absent(
+    state: State, row: Row, scaling: Scaling, out: Scaled, count: int, gaps: Gaps, bounds: tuple[int, int]
+) -> tuple[int, int]:
     """Scale the zeros of dense features that a row lacks; returns how many there are, and all features so far."""
-    features, missing = state.features, 0
+    features, absent = state.features, 0
     for d in range(state.n_dense[0]):
         f = state.dense[d]
-        if features[f, Feature.COUNT] < scaling.least or _has(row, f):
+        rows = scaling.rows - state.missing[f]
+        if features[f, Feature.COUNT] < scaling.share * rows or _has(row, f) or is_gap(gaps, bounds, f):
             continue
-        missing += 1
+        absent += 1
         zero = -0.0  # -0 - mean is -mean, also of a mean that is 0
-        count = _put_dense(f, zero, state.sums[f], features[f, Feature.SQUARES], scaling.rows, out, count)
-    return missing, count
+        count = _put_dense(f, zero, state.sums[f], features[f, Feature.SQUARES], rows, out, count)
+    return absent, count
 
 
 @inlined_only

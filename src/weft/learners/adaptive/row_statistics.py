@@ -26,10 +26,11 @@ from weft.compiled.lanes import (
     store_two_columns,
     zeros_as_ones,
 )
+from weft.learners.adaptive.missing import gaps_of
 from weft.learners.adaptive.parts import COUNT, shifted, starts_of_rows
 from weft.learners.adaptive.scratch import Context, Progress
 from weft.learners.adaptive.state import HALF, PART_WIDTH, Feature, State, Total
-from weft.storage.batch import Batch
+from weft.storage.batch import Batch, importance
 
 MOST = 0.9
 """The share of rows in which a dense feature of sparse data occurs."""
@@ -53,11 +54,23 @@ def row_of(batch: Batch, i: int) -> Row:
 
 
 @inlined_only
-def least_count(totals: Floats, nonzeros: int) -> float:
-    """In how many rows a feature must occur to be dense, with the present row, of so many non-zeros, included."""
+def is_learned(batch: Batch, i: int) -> bool:
+    """Whether example i has a label, and a weight; without either it is scored and changes nothing."""
+    return not np.isnan(batch.label[i]) and importance(batch, i) > 0.0
+
+
+@inlined_only
+def least_share(totals: Floats, nonzeros: int) -> float:
+    """In which share of rows a feature must occur to be dense, the present row, of so many non-zeros, included."""
     rows = float(totals[Total.EVENTS] + 1.0)
     sparse = totals[Total.NONZEROS] + nonzeros < SPARSE * rows * max(1.0, totals[Total.KNOWN])
-    return (MOST if sparse else HALF) * rows
+    return MOST if sparse else HALF
+
+
+@inlined_only
+def is_dense(state: State, f: int, count: float, share: float, rows: float) -> bool:
+    """Whether a feature that occurred `count` times is dense: rows in which it was missing do not count."""
+    return bool(count >= share * (rows - state.missing[f]))
 
 
 @helper_no_alloc
@@ -65,9 +78,9 @@ def update_sums(context: Bundle[Context]) -> None:
     """Add the rows of examples that were learned since the last call, in the order of the examples, to the sums."""
     _, state, batch, scratch = opened(context)
     sums, progress = state.sums, scratch.progress
-    label, row, indptr, indices, values = batch.label, batch.row, batch.indptr, batch.indices, batch.values
+    row, indptr, indices, values = batch.row, batch.indptr, batch.indices, batch.values
     for i in range(progress[Progress.SUMMED], progress[Progress.LEARNED]):
-        if not np.isnan(label[i]):
+        if is_learned(batch, i):
             for e in range(np.uint64(indptr[row[i]]), np.uint64(indptr[row[i] + 1])):
                 sums[np.uint64(indices[e])] += values[e]
     progress[Progress.SUMMED] = progress[Progress.LEARNED]
@@ -76,16 +89,22 @@ def update_sums(context: Bundle[Context]) -> None:
 @helper_no_alloc
 def count_row(context: Bundle[Context], i: int) -> None:
     """Count the row of an example that was scaled, but for its sums, and update the list of dense features."""
-    _, state, batch, _ = opened(context)
+    _, state, batch, scratch = opened(context)
     totals, row = state.totals, row_of(batch, i)
-    least = least_count(totals, row.end - row.begin)
+    share = least_share(totals, row.end - row.begin)
     totals[Total.EVENTS] += 1.0
     totals[Total.NONZEROS] += row.end - row.begin
-    new, any_dense = _count_values(state.features, row, least)
+    new, any_dense = _count_values(state.features, row, share * totals[Total.EVENTS])
     totals[Total.KNOWN] += new
-    n_dense = _remove_from_dense(state, least)
-    if any_dense:
-        n_dense = _add_to_dense(state, row, least, n_dense)
+    first, last = gaps_of(scratch.gaps, batch, i)
+    for n in range(first, last):
+        f = scratch.gaps.features[n]
+        if state.place[f] > 0:
+            state.missing[f] += 1.0
+            state.n_missing[0] += 1
+    n_dense = _remove_from_dense(state, share)
+    if any_dense or state.n_missing[0] > 0:
+        n_dense = _add_to_dense(state, row, share, n_dense)
     state.n_dense[0] = n_dense
 
 
@@ -114,7 +133,7 @@ def _count_values(features: Floats, row: Row, least: float) -> tuple[float, bool
 
 
 @inlined_only
-def _remove_from_dense(state: State, least: float) -> int:
+def _remove_from_dense(state: State, share: float) -> int:
     """Remove features that are no longer dense; returns the length of the list.
 
     The list is read from the front. The last feature takes the place of one that is removed, and is looked at next.
@@ -123,7 +142,7 @@ def _remove_from_dense(state: State, least: float) -> int:
     d = 0
     while d < n_dense:
         j = dense[d]
-        if features[j, Feature.COUNT] >= least:
+        if is_dense(state, j, features[j, Feature.COUNT], share, state.totals[Total.EVENTS]):
             d += 1
             continue
         n_dense -= 1
@@ -135,12 +154,12 @@ def _remove_from_dense(state: State, least: float) -> int:
 
 
 @inlined_only
-def _add_to_dense(state: State, row: Row, least: float, n_dense: int) -> int:
+def _add_to_dense(state: State, row: Row, share: float, n_dense: int) -> int:
     """Add the features of a row that became dense, in its order; returns the length of the list."""
     features, dense, place = state.features, state.dense, state.place
     for e in range(np.uint64(row.begin), np.uint64(row.end)):
         j = np.uint64(row.indices[e])
-        if features[j, Feature.COUNT] >= least and place[j] == 0:
+        if place[j] == 0 and is_dense(state, int(j), features[j, Feature.COUNT], share, state.totals[Total.EVENTS]):
             dense[n_dense] = row.indices[e]
             n_dense += 1
             place[j] = n_dense

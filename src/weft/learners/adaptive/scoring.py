@@ -50,12 +50,12 @@ class Side(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """The scaled row: z, its length and how many of its entries fill vectors, and the event's weight a."""
+    """The scaled row: z, its length, how many entries fill vectors, and the event's weight a with the floor of a L."""
 
     z: Floats
     length: int
     whole: int
-    a: Four
+    a: tuple[Four, Four]
 
 
 @helper_no_alloc
@@ -72,14 +72,15 @@ def find_parts(context: Bundle[Context], k: int, count: int) -> None:
         scratch.shared_starts,
         scratch.own_starts,
     )
-    first = k * layout[TASK_STRIDE] * PART_WIDTH
+    width = state.own.shape[1]
+    first = k * layout[TASK_STRIDE] * width
     for n in range(count):
         shared_starts[n] = features[n] * PART_WIDTH
-        own_starts[n] = first + features[n] * PART_WIDTH
+        own_starts[n] = first + features[n] * width
     if layout[HASHED]:
         find_row(keys, table, state.own, k, features, 0, count, slots)
         for n in range(count):
-            own_starts[n] = max(slots[n], 0) * PART_WIDTH
+            own_starts[n] = max(slots[n], 0) * width
 
 
 @helper_no_alloc
@@ -87,7 +88,8 @@ def score_experts(context: Bundle[Context], i: int, count: int) -> None:
     """The scores e of all experts but the second-order one."""
     hyper, state, batch, scratch = opened(context)
     z, e, whole, zero = scratch.z, scratch.e, count // WIDTH * WIDTH, broadcast(0.0)
-    entries = Entries(z, count, whole, broadcast(state.totals[Total.WEIGHT]))
+    a = state.totals[Total.WEIGHT]
+    entries = Entries(z, count, whole, (broadcast(a), broadcast(a * hyper.floor)))
     z[count] = 1.0  # of the bias
     for n in range(count + 1, whole + WIDTH):
         z[n] = 0.0
@@ -132,7 +134,7 @@ def _add_vectors(
 def _add_tail(side: Side, entries: Entries, sums: tuple[Four, Four], bias: Floats, row: int) -> tuple[Four, Four]:
     """Add the last parts and the bias to the scores."""
     z, length, whole, a = entries
-    copy_to_tail(side.parts, side.starts, whole, length, side.tail)
+    copy_to_tail(side.parts, side.starts, side.parts.shape[1], whole, length, side.tail)
     copy_bias(bias, row, 0, length - whole, side.tail)
     return add_scores(side.tail, tail_starts(PART_WIDTH), load_four(z, np.uint64(whole)), a, side.bets, whole, sums)
 
@@ -147,17 +149,17 @@ def _score_own_and_pooled(
         scratch.z,
         scratch.pooled_tail,
         count // WIDTH * WIDTH,
-        Target(state.pooled, POOLED_WIDTH, 0),
+        Target(state.pooled, pooled.shape[1], 0),
     )
     shared_starts, own_starts = scratch.shared_starts, scratch.own_starts
     own_sum, pooled_sum = broadcast(0.0), broadcast(0.0)
     for n in range(0, whole, WIDTH):
         value = load_four(z, np.uint64(n))
         own_sum = add_score(own, shifted(starts_at(own_starts, n), OTHER), value, own_sum)
-        pooled_sum = add_score(pooled, pooled_starts(shared_starts, n), value, pooled_sum)
+        pooled_sum = add_score(pooled, pooled_starts(shared_starts, n, pooled.shape[1]), value, pooled_sum)
         prefetch_some(target, upcoming, n, WIDTH)
     prefetch_rest(target, upcoming, whole, WIDTH)
-    copy_to_tail(pooled, shared_starts, whole, count, tail)
+    copy_to_tail(pooled, shared_starts, PART_WIDTH, whole, count, tail)
     copy_bias(state.bias, 0, OTHER, count - whole, tail)
     last = load_four(z, np.uint64(whole))
     own_sum = add_score(scratch.own_tail, shifted(tail_starts(PART_WIDTH), OTHER), last, own_sum)
@@ -171,9 +173,10 @@ def _copy_parts(context: Bundle[Context], count: int) -> None:
     _, state, _, scratch = opened(context)
     features, known = scratch.features, len(state.features)
     shared_starts, own_starts = scratch.shared_starts, scratch.own_starts
-    copy_known(state.features, known, shared_starts, features, count, scratch.shared_copies)
-    copy_known(state.own, known, own_starts, features, count, scratch.own_copies)
+    width = state.own.shape[1]
+    copy_known(state.features, known, shared_starts, PART_WIDTH, features, count, scratch.shared_copies)
+    copy_known(state.own, known, own_starts, width, features, count, scratch.own_copies)
     if len(state.pooled):
-        copy_known(state.pooled, known, shared_starts, features, count, scratch.pooled_copies)
+        copy_known(state.pooled, known, shared_starts, PART_WIDTH, features, count, scratch.pooled_copies)
     for n in range(count):
-        shared_starts[n], own_starts[n] = n * PART_WIDTH, n * PART_WIDTH
+        shared_starts[n], own_starts[n] = n * PART_WIDTH, n * width

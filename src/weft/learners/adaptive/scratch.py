@@ -12,7 +12,18 @@ import numpy as np
 from weft.compiled.arrays import Floats, Ints, ShortFloats
 from weft.compiled.jit import helper
 from weft.compiled.lanes import WIDTH
-from weft.learners.adaptive.state import EXPERTS, HALF, PART_WIDTH, POOLED_WIDTH, Hyper, State, Total
+from weft.learners.adaptive.missing import Gaps
+from weft.learners.adaptive.state import (
+    EXPERTS,
+    GRID_COLUMNS,
+    HALF,
+    PART_WIDTH,
+    POOLED_WIDTH,
+    SEATS,
+    Hyper,
+    State,
+    Total,
+)
 from weft.storage.batch import Batch, longest_row
 
 
@@ -50,6 +61,20 @@ class Scratch(NamedTuple):
     w: Floats  # their weights in the mixture
     losses: Floats  # of the components and of the mixture: likelihoods, or half squares
     progress: Ints
+    gaps: Gaps  # entries that are explicitly missing
+    sparse: Ints  # of `bayes`: how many entries are sparse, then their positions
+    evidence: Floats  # its v
+    task_factors: Floats  # of `low_rank`: P of the task, h of the row
+    row_factors: Floats
+    factor_starts: Ints  # where the factors of the features begin, in the state's array or in the copies
+    columns: Floats  # of `second`: the row at its seats, and a matrix times that
+    times_matrix: Floats
+    in_seats: Ints  # whether any feature of the row has a seat, and of `grid`: how many columns are present
+    is_kept: Ints  # of `grid`: whether a column has a value, its lower cell, and the share of the upper one
+    cells: Ints
+    grid_values: Floats  # the values of the columns
+    shares: Floats
+    factor_copies: ShortFloats  # of a row's factors, where it has features that were never learned
 
 
 class Context(NamedTuple):
@@ -62,7 +87,7 @@ class Context(NamedTuple):
 
 
 @helper
-def scratch_for(state: State, batch: Batch) -> Scratch:
+def scratch_for(state: State, batch: Batch, gaps: Gaps) -> Scratch:
     """Space for a row of the batch and for all dense features.
 
     The densities of all features add up to the mean length of the rows, which limits how many can be dense.
@@ -76,7 +101,11 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         if end > batch.indptr[row] and batch.indices[end - 1] >= len(state.features):
             copies = room
     ints, floats, seats = np.empty((4, room), np.int64), np.empty((3, room)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((7, EXPERTS))
+    small = np.zeros((7, state.stack.shape[1]))
+    own_width, pooled_width, numbers = state.own.shape[1], state.pooled.shape[1], state.factors.shape[1]
+    further_seats, grid_cells = np.zeros((2, SEATS)), np.zeros((2, GRID_COLUMNS), np.int64)
+    further = np.empty((2, room if state.stack.shape[1] > EXPERTS else 1), np.int64)
+    factor_copies = np.empty((room if numbers else 0, numbers), np.float32)
     return Scratch(
         features=ints[0],
         z=floats[0],
@@ -89,8 +118,8 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         own_tail=np.zeros((WIDTH, PART_WIDTH)),
         pooled_tail=np.zeros((WIDTH, POOLED_WIDTH)),
         shared_copies=np.empty((copies, PART_WIDTH)),
-        own_copies=np.empty((copies, PART_WIDTH), np.float32),
-        pooled_copies=np.empty((copies, POOLED_WIDTH)),
+        own_copies=np.empty((copies, own_width), np.float32),
+        pooled_copies=np.empty((copies, pooled_width)),
         x=seats[0],
         px=seats[1],
         e=small[0],
@@ -101,4 +130,18 @@ def scratch_for(state: State, batch: Batch) -> Scratch:
         w=small[5],
         losses=small[6],
         progress=np.array([0, batch.rounds[0], batch.rounds[0]]),
+        gaps=gaps,
+        sparse=further[0],
+        evidence=np.zeros(1),
+        task_factors=np.zeros((1, numbers // 2)),
+        row_factors=np.zeros(numbers // 2),
+        factor_starts=further[1],
+        columns=further_seats[0],
+        times_matrix=further_seats[1],
+        in_seats=np.zeros(2, np.int64),
+        is_kept=grid_cells[0],
+        cells=grid_cells[1],
+        grid_values=np.zeros(GRID_COLUMNS),
+        shares=np.zeros(GRID_COLUMNS),
+        factor_copies=factor_copies,
     )

@@ -13,7 +13,7 @@ from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc
 from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context
-from weft.learners.adaptive.state import FIRST_UNCERTAINTY
+from weft.learners.adaptive.state import FIRST_UNCERTAINTY, SEATS
 
 
 @helper_no_alloc
@@ -54,14 +54,15 @@ def update_second_order(context: Bundle[Context], error: float, r: float) -> Non
 @helper_no_alloc
 def assign_seats(context: Bundle[Context], i: int) -> None:
     """Give seats to the features of a row that are dense now, as long as there are any."""
-    _, state, batch, _ = opened(context)
+    hyper, state, batch, _ = opened(context)
     matrix, seat, place, seats, row = state.matrix, state.seat, state.place, state.n_seats[0], row_of(batch, i)
-    if seats == len(matrix):
+    if seats == SEATS:
         return
     for e in range(row.begin, row.end):
         j = row.indices[e]
-        if place[j] > 0 and seat[j] == 0 and seats < len(matrix):
+        if place[j] > 0 and seat[j] == 0 and seats < SEATS:
             seat[j] = seats
-            matrix[seats, seats] = FIRST_UNCERTAINTY
+            if hyper.second_order:
+                matrix[seats, seats] = FIRST_UNCERTAINTY
             seats += 1
     state.n_seats[0] = seats

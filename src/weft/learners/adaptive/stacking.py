@@ -11,11 +11,11 @@ import math
 
 from weft.compiled.arrays import Floats
 from weft.compiled.bundle import Bundle, opened
-from weft.compiled.jit import helper_no_alloc
+from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.learners.adaptive.do_no_harm import mixture_weights
 from weft.learners.adaptive.label_scaling import label_scale
-from weft.learners.adaptive.scratch import Context
-from weft.learners.adaptive.state import COMPONENTS, EXPERTS, Component, Expert, Label, Stack, Total
+from weft.learners.adaptive.scratch import Context, Scratch
+from weft.learners.adaptive.state import COMPONENTS, Component, Expert, Hyper, Label, Stack, Total
 
 SMAX, QMAX = 8.0, 14.0
 """Scores are clipped where they enter the stack, log-odds where they become probabilities."""
@@ -34,7 +34,7 @@ def stack_scores(context: Bundle[Context]) -> float:
     """The stack's score s."""
     _, state, _, scratch = opened(context)
     e, c, stack, s = scratch.e, scratch.c, state.stack, 0.0
-    for m in range(EXPERTS):
+    for m in range(stack.shape[1]):
         c[m] = min(max(e[m], -SMAX), SMAX)
         s += stack[Stack.WEIGHT, m] * c[m]
     return s
@@ -45,11 +45,21 @@ def update_stack(context: Bundle[Context], error: float) -> None:
     """The stack learns from the error of its own score."""
     _, state, _, scratch = opened(context)
     c, stack, root = scratch.c, state.stack, math.sqrt(state.totals[Total.WEIGHT])
-    for m in range(EXPERTS):
+    for m in range(stack.shape[1]):
         if c[m] != 0.0:
             h = root * error * c[m]
             stack[Stack.SQUARES, m] += h * h
             stack[Stack.WEIGHT, m] -= ETA_STACK * h / math.sqrt(stack[Stack.SQUARES, m])
+
+
+@inlined_only
+def expert_error(hyper: Hyper, scratch: Scratch, m: int, u: float) -> float:
+    """p - u of expert m. Probabilities are those of scores that are not clipped for the stack."""
+    if hyper.square:
+        return float(scratch.c[m] - u)
+    if hyper.auto and (m == Expert.OWN or m == Expert.POOLED) and scratch.e[m] == scratch.c[m]:
+        return float(scratch.g[m - Expert.OWN + Component.OWN] - u)  # computed before
+    return sigma(scratch.e[m]) - u
 
 
 @helper_no_alloc

@@ -1,20 +1,15 @@
-"""The state of `adaptive` and `auto`: its arrays, and the names of all positions in them.
+"""The state of `adaptive` and `auto`: its arrays, and the names of all positions in them (`plan`: their axes).
 
 Every number that is read or written by position has its name here. `Total` and `Label` are positions in arrays of
 totals; `Task`, `Part`, `Feature` and `Pooled` are columns; `Stack` is a row; `Expert` and `Component` number the
 predictors that the stack and the do-no-harm layer combine.
 """
 
-from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-import numpy as np
-
-from weft.compiled.arrays import Array, Floats, Ints, ShortFloats
-from weft.storage.batch import Batch
-from weft.storage.pairs import Pairs, dense
-from weft.storage.state import Plan
+from weft.compiled.arrays import Floats, Ints, ShortFloats
+from weft.storage.pairs import Pairs
 
 
 class Total(IntEnum):
@@ -64,6 +59,13 @@ class Part(IntEnum):
     GRADIENT_SQUARES = 5
     OTHER = 6  # `own`, `own_bias`: the own expert; `bias`: the pooled one. Only `auto` has them.
     OTHER_SQUARES = 7
+    # Wide rows have more, those of further experts:
+    FORGET = 8
+    FORGET_SQUARES = 9
+    SEEN_POSITIVE = 10  # `bayes`: events of either class with the feature; in biases, all events
+    SEEN_NEGATIVE = 11
+    FACTOR = 12  # `low_rank`, biases only
+    FACTOR_SQUARES = 13
 
 
 class Feature(IntEnum):
@@ -78,6 +80,13 @@ class Pooled(IntEnum):
 
     WEIGHT = 0
     SQUARES = 1
+    # Wide rows have the shared parts of further experts as well, columns as in `Part`:
+    FORGET = 2
+    FORGET_SQUARES = 3
+    SEEN_POSITIVE = 4
+    SEEN_NEGATIVE = 5
+    FACTOR = 6
+    FACTOR_SQUARES = 7
 
 
 class Stack(IntEnum):
@@ -95,6 +104,14 @@ class Expert(IntEnum):
     OWN = 2
     POOLED = 3
     SECOND_ORDER = 4
+    # Experts of `effort`, in wide stacks:
+    FORGET = 5
+    BAYES = 6
+    LOW_RANK = 7
+    LEVEL = 8  # three, one per rate
+    SECOND_OWN = 11
+    SECOND_POOLED = 12
+    GRID = 13
 
 
 class Component(IntEnum):
@@ -106,11 +123,18 @@ class Component(IntEnum):
     MIXTURE = 3
 
 
-EXPERTS = len(Expert)
+EXPERTS, ALL_EXPERTS = Expert.SECOND_ORDER + 1, Expert.GRID + 1
+"""Columns of a stack without and with the experts of `effort`."""
 COMPONENTS = 3
 """Without the mixture."""
-PART_WIDTH, POOLED_WIDTH, TASK_WIDTH = len(Part), len(Pooled), Task.LOSS + COMPONENTS + 1
+LEVELS = 3
+"""Experts that know nothing but the recent labels: see `level`."""
+PART_WIDTH, POOLED_WIDTH, TASK_WIDTH = Part.OTHER_SQUARES + 1, Pooled.SQUARES + 1, Task.LOSS + COMPONENTS + 1
 """Columns in memory."""
+WIDE_PART, WIDE_POOLED = 16, len(Pooled)
+"""The same of wide rows, which `auto` with experts of `effort` has: a cache line, in 32 and in 64 bits."""
+PAIR_NUMBERS, BIAS_NUMBERS = Part.SEEN_NEGATIVE + 1, len(Part)
+"""Columns of wide rows in a file: of a pair, and of a bias."""
 
 HALF = 0.5
 """A feature can be dense if it occurs in this share of all rows: see `row_scaling`."""
@@ -119,6 +143,10 @@ SEATS = 33
 """Features of the second-order expert, and its bias: see `second_order`."""
 FIRST_UNCERTAINTY = 10.0
 """P of a new seat: how large a weight may be expected to be."""
+GRID_COLUMNS, GRID_PAIRS, CELLS, RESERVOIR = 16, 120, 25, 256
+"""Of `grid`: columns, pairs of them, cells of a pair, and how many values of a column are kept."""
+FIRST_SLOPE = 0.3
+"""Of `bayes`: the share of its log-odds that is believed at first."""
 
 
 class Hyper(NamedTuple):
@@ -130,6 +158,15 @@ class Hyper(NamedTuple):
     eta: float
     own_prior: float
     growth: float  # of the weight of an event, from one event to the next
+    floor: float = 0.0  # of L in bets
+    wide: bool = False  # whether there are any of the following experts
+    forget: bool = False
+    bayes: bool = False
+    low_rank: bool = False
+    level: bool = False
+    second: bool = False
+    grid: bool = False
+    rank: int = 0  # of `low_rank`: numbers of a task and of a feature
 
 
 class State(NamedTuple):
@@ -151,107 +188,18 @@ class State(NamedTuple):
     stack: Floats  # `Stack`, `Expert`
     matrix: Floats  # P of the second-order expert
     seated: Floats  # its weights
+    missing: Floats  # of each feature, in how many rows it was missing while it was dense
+    n_missing: Ints  # of all of them
     seat: Ints  # of each feature, its position in these two, or 0
     n_seats: Ints
-
-
-def extra_pairs(state: State, batch: Batch, done: int) -> tuple[int, int]:
-    """How many pairs a row of the next round may open beyond its own, and how many a task can have.
-
-    These are pairs of dense features, and of features that become dense within the round. `events.learn` uses the same
-    number.
-    """
-    lo, hi = batch.rounds[done], batch.rounds[done + 1]
-    rows = batch.row[lo:hi]
-    joining = int(np.sum(batch.indptr[rows + 1] - batch.indptr[rows])) if hi - lo > 1 else 0
-    return int(state.n_dense[0]) + joining, len(state.dense)
-
-
-def plan(auto: bool, second_order: bool) -> Plan:
-    """The axes of the arrays. `adaptive` has no own and no pooled expert; the second-order one is an option.
-
-    In memory a row of parts always has the same width, so that full vectors can be read: eight numbers, a cache line,
-    and half of one where a pair's numbers have 32 bits.
-    """
-    width, seats = PART_WIDTH if auto else Part.OTHER.value, SEATS if second_order else 0
-    return Plan(
-        axes={
-            "own": ("pair", width),
-            "own_bias": ("task", width),
-            "features": ("feature", PART_WIDTH),
-            "bias": (1, width),
-            "pooled": ("feature" if auto else 0, POOLED_WIDTH),
-            "sums": ("feature",),
-            "dense": ("feature",),
-            "place": ("feature",),
-            "n_dense": (1,),
-            "totals": (len(Total),),
-            "labels": (len(Label),),
-            "tasks": ("task", TASK_WIDTH),
-            "stack": (len(Stack), EXPERTS),
-            "matrix": (seats, seats),
-            "seated": (seats,),
-            "seat": ("feature" if second_order else 0,),
-            "n_seats": (1,),
-        },
-        names={"dense": "feature"},
-        counts={"place": ("feature",), "n_dense": ("feature",), "seat": (max(seats - 1, 0),), "n_seats": (seats,)},
-        counters={
-            "features": (Feature.COUNT,),
-            "totals": (Total.EVENTS, Total.NONZEROS, Total.KNOWN),
-            "labels": (Label.WITHIN_COUNT,),
-            "tasks": (Task.EVENTS,),
-        },
-        check=_check,
-        padded=dict.fromkeys(("own", "own_bias", "bias"), PART_WIDTH),
-        extra_pairs=extra_pairs,
-    )
-
-
-def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
-    """Refuse a file whose lists and counts contradict each other: compiled code would use them as positions."""
-    n, dense, place = int(arrays["n_dense"][0]), arrays["dense"], arrays["place"]
-    expected = np.zeros(len(place), np.int64)
-    expected[dense[:n]] = np.arange(1, n + 1)
-    if not np.array_equal(expected, place) or np.any(dense[n:]):
-        raise ValueError("the state's list of dense features does not fit their places")
-    seen, totals = arrays["features"][:, Feature.COUNT], arrays["totals"]
-    if not (np.all(seen >= 0.0) and seen.sum() == totals[Total.NONZEROS] and np.all(seen <= totals[Total.EVENTS])):
-        raise ValueError("the state's features have not occurred as often as its totals say")
-    if np.any(seen[dense[:n]] < HALF * totals[Total.EVENTS]):
-        raise ValueError("the state's dense features occurred in less than half of the rows")
-    seats, taken = int(arrays["n_seats"][0]), np.sort(arrays["seat"][arrays["seat"] > 0])
-    if (seats < 1) != (len(arrays["matrix"]) == 0) or not np.array_equal(taken, np.arange(1, seats)):
-        raise ValueError("the state's seats are not handed out one by one")
-
-
-def blank(second_order: bool) -> State:
-    """The state before the first event; that of `auto` differs from that of `adaptive` only when it grows."""
-    seats, ints = SEATS if second_order else 0, np.zeros(0, np.int64)
-    parts = np.zeros((0, PART_WIDTH))
-    matrix = np.zeros((seats, seats))
-    matrix[:1, :1] = FIRST_UNCERTAINTY
-    totals, stack = np.zeros(len(Total)), np.zeros((len(Stack), EXPERTS))
-    totals[Total.WEIGHT] = 1.0
-    stack[Stack.WEIGHT, [Expert.GRADIENT, Expert.BETTING]] = 0.5
-    stack[Stack.SQUARES] = 1.0
-    return State(
-        pairs=dense(0, 1),
-        own=parts.astype(np.float32),
-        own_bias=parts,
-        features=parts.copy(),
-        bias=np.zeros((1, PART_WIDTH)),
-        pooled=np.zeros((0, POOLED_WIDTH)),
-        sums=np.zeros(0),
-        dense=ints,
-        place=ints.copy(),
-        n_dense=np.zeros(1, np.int64),
-        totals=totals,
-        labels=np.zeros(len(Label)),
-        tasks=np.zeros((0, TASK_WIDTH)),
-        stack=stack,
-        matrix=matrix,
-        seated=np.zeros(seats),
-        seat=ints.copy(),
-        n_seats=np.array([int(second_order)]),
-    )
+    calibration: Floats  # of `bayes`: slope and offset, and their sums of squared gradients
+    factors: ShortFloats  # of `low_rank`: the numbers of a feature, and their sums of squared gradients
+    task_factors: Floats  # the same of a task
+    levels: Floats  # of `level`: the recent labels of a task, at three rates
+    used: Ints  # how many of the following matrices there are, as its last number
+    matrices: Floats  # P of `second`: the first is that of all tasks, the others those of single tasks
+    matrix_weights: Floats  # their weights
+    matrix_of: Ints  # the matrix of a task, or 0
+    reservoir: Floats  # of `grid`: values of a column
+    reservoir_counts: Ints  # how many values there were to choose from
+    grid: Floats  # weights of the cells, and their sums of squared gradients

@@ -13,6 +13,7 @@ from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc, inlined_only
 from weft.compiled.lanes import WIDTH, broadcast, load_four
 from weft.learners.adaptive.experts import EPS
+from weft.learners.adaptive.further_experts import divide_further_sums
 from weft.learners.adaptive.parts import (
     HEAVY,
     OTHER,
@@ -37,20 +38,11 @@ from weft.learners.adaptive.prefetch import (
     prefetch_some,
 )
 from weft.learners.adaptive.scoring import Side
-from weft.learners.adaptive.scratch import Context, Scratch
+from weft.learners.adaptive.scratch import Context
 from weft.learners.adaptive.second_order import update_second_order
-from weft.learners.adaptive.stacking import sigma
-from weft.learners.adaptive.state import (
-    EXPERTS,
-    PART_WIDTH,
-    POOLED_WIDTH,
-    Component,
-    Expert,
-    Hyper,
-    Pooled,
-    Stack,
-    Total,
-)
+from weft.learners.adaptive.stacking import expert_error, sigma
+from weft.learners.adaptive.state import PART_WIDTH, POOLED_WIDTH, Expert, Pooled, Stack, Total
+from weft.storage.batch import importance
 from weft.storage.pairs import HASHED, TASK_STRIDE, rows_in_use
 
 
@@ -58,9 +50,10 @@ from weft.storage.pairs import HASHED, TASK_STRIDE, rows_in_use
 def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> None:
     """Every expert learns from its error in predicting u."""
     hyper, state, batch, scratch = opened(context)
+    weight = importance(batch, i)
     own_tail, shared_tail, whole, k = scratch.own_tail, scratch.shared_tail, count // WIDTH * WIDTH, batch.task[i]
     for m in range(4 if hyper.auto else 2):
-        scratch.errors[m] = _expert_error(hyper, scratch, m, u)
+        scratch.errors[m] = weight * expert_error(hyper, scratch, m, u)
     if state.pairs.layout[HASHED]:
         prefetch_pairs(state.pairs, state.own, next_row(state, batch, i))
     _update_own_parts(context, i, count)
@@ -75,17 +68,7 @@ def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> No
         state.bias[0, c] = shared_tail[count - whole, c]
     if hyper.second_order:
         p = scratch.c[Expert.SECOND_ORDER] if hyper.square else sigma(scratch.e[Expert.SECOND_ORDER])
-        update_second_order(context, u - p, 1.0 if hyper.square else p * (1.0 - p))
-
-
-@inlined_only
-def _expert_error(hyper: Hyper, scratch: Scratch, m: int, u: float) -> float:
-    """p - u of expert m. Probabilities are those of scores that are not clipped for the stack."""
-    if hyper.square:
-        return float(scratch.c[m] - u)
-    if hyper.auto and (m == Expert.OWN or m == Expert.POOLED) and scratch.e[m] == scratch.c[m]:
-        return float(scratch.g[m - Expert.OWN + Component.OWN] - u)  # computed before
-    return sigma(scratch.e[m]) - u
+        update_second_order(context, weight * (u - p), weight * (1.0 if hyper.square else p * (1.0 - p)))
 
 
 @inlined_only
@@ -113,7 +96,7 @@ def _update_own_parts(context: Bundle[Context], i: int, count: int) -> None:
     _, state, batch, scratch = opened(context)
     side = Side(state.own, scratch.own_starts, scratch.own_bets, scratch.own_tail)
     upcoming = next_table_row(state, batch, i)
-    target = Target(state.own, PART_WIDTH, upcoming.task * state.pairs.layout[TASK_STRIDE])
+    target = Target(state.own, state.own.shape[1], upcoming.task * state.pairs.layout[TASK_STRIDE])
     _update_side(side, scratch.z, count, _errors(context, True), target, upcoming)
 
 
@@ -124,7 +107,7 @@ def _update_shared_parts(context: Bundle[Context], i: int, count: int) -> None:
     side = Side(state.features, scratch.shared_starts, scratch.shared_bets, scratch.shared_tail)
     whole = count // WIDTH * WIDTH
     upcoming = next_table_row(state, batch, i)
-    target = Target(state.own, PART_WIDTH, upcoming.task * state.pairs.layout[TASK_STRIDE])
+    target = Target(state.own, state.own.shape[1], upcoming.task * state.pairs.layout[TASK_STRIDE])
     later = NextRow(upcoming.indices, upcoming.begin + whole // 2, upcoming.end, upcoming.task)
     _update_side(side, scratch.z, count, _errors(context, False), target, later)
     prefetch_rest(target, upcoming, whole, 2)
@@ -156,7 +139,8 @@ def _update_own_and_pooled(context: Bundle[Context], count: int) -> None:
                 starts = shifted(starts_at(scratch.own_starts, n), OTHER)
                 update_weights(state.own, starts, value, errors.other, errors)
             else:
-                update_weights(state.pooled, pooled_starts(scratch.shared_starts, n), value, errors.other, errors)
+                starts = pooled_starts(scratch.shared_starts, n, state.pooled.shape[1])
+                update_weights(state.pooled, starts, value, errors.other, errors)
         if own:
             update_weights(scratch.own_tail, shifted(tail_starts(PART_WIDTH), OTHER), last, errors.other, errors)
         else:
@@ -181,5 +165,7 @@ def increase_weight(context: Bundle[Context]) -> None:
     divide_sums(state.bias, len(state.bias), True)
     for row in range(len(state.pooled)):
         state.pooled[row, Pooled.SQUARES] /= HEAVY
-    for m in range(EXPERTS):
+    for m in range(state.stack.shape[1]):
         state.stack[Stack.SQUARES, m] /= HEAVY
+    if hyper.wide:
+        divide_further_sums(context)

@@ -1,0 +1,123 @@
+"""`weft tune`: the parameters of a learner that predict a file best."""
+
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from weft.cli.compiling import announced
+from weft.cli.options import Reading, example, file_options, json_option, parse_settings, program
+from weft.cli.tables import console, count, print_json, share, tell
+
+
+@click.command("tune", epilog=example(
+    """echo '{"task": "ann", "x": {"free": 1, "offer": 2}, "y": 1}' > events.jsonl""",
+    "weft tune events.jsonl --learner mt-ogd --candidates 9",
+))  # fmt: skip
+@click.argument("file")
+@click.option("--learner", default="mt-ogd", show_default=True, metavar="NAME", help="The learner to tune.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter that stays as it is, such as loss=square; may be repeated.",
+)
+@click.option("--names", metavar="NAMES", help="The parameters to tune, with commas; by default the usual ones.")
+@click.option("--candidates", type=click.IntRange(min=1), default=30, show_default=True, help="How many to try.")
+@click.option(
+    "--metric",
+    type=click.Choice(["error", "loss"]),
+    default="error",
+    show_default=True,
+    help="What is to be small: wrong classes or the mean deviation; or the learner's mean loss.",
+)
+@click.option("--sampler", type=click.Choice(["random", "optuna"]), help="Optuna by default, if it is installed.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads.  [default: one per processor]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the candidates.")
+@file_options
+@json_option
+def command(
+    file: str,
+    learner: str,
+    settings: tuple[str, ...],
+    reading: Reading,
+    as_json: bool,
+    names: str | None,
+    **search: Any,
+) -> None:
+    """Find the parameters of a learner that predict FILE best.
+
+    Every candidate predicts the events of FILE in their order, each before it learns it. All of them learn the
+    first part of FILE, the better third goes on, and so on: the last few have learned all of it. Ctrl-C ends the
+    search with the best so far. The last lines are the command and the Python to use. FILE is as in weft learn,
+    and is read whole.
+    """
+    from weft.evaluation.tuning import tune
+    from weft.learners.catalogue import build
+    from weft.streams import read_whole
+
+    fixed = parse_settings(settings)
+    chosen = [name.strip() for name in names.split(",")] if names else []
+    stream = read_whole(file, target=build(learner, fixed).target, **reading.keywords).stream
+    with announced(learner), _Bar(show=not as_json and sys.stderr.isatty()) as advance:
+        found = tune(stream, learner, names=chosen, on_progress=advance, **search, **fixed)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _report(found, file, len(stream))
+    if found.was_stopped:
+        raise click.exceptions.Exit(130)
+
+
+def _report(found: Any, file: str, events: int) -> None:
+    from rich.table import Table
+
+    screen, is_share = console(), found.default.error <= 1.0
+    show = share if is_share else (lambda value: f"{value:.4f}")
+    title = f"{found.learner}: {count(events)} events of {file}"
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    for name in ("parameters", "events", "error", "loss"):
+        table.add_column(name, justify="left" if name == "parameters" else "right", overflow="fold")
+    rows = [("the defaults", found.default), *(("", one) for one in found.candidates[:8] if not one.problem)]
+    for name, one in rows:
+        words = " ".join(f"{key}={value}" for key, value in one.parameters.items())
+        table.add_row(name or words, count(one.events), show(one.error), f"{one.loss:.4f}")
+    screen.print(table)
+    failed = [one for one in found.candidates if one.problem]
+    if failed:
+        tell(f"weft: {len(failed)} candidates were refused, such as: {failed[0].problem}")
+    if found.best is found.default:
+        screen.print("Nothing beats the defaults on these events.", soft_wrap=True)
+    words = "".join(f" --set {shlex.quote(setting)}" for setting in found.settings)
+    line = f"{program()} learn {shlex.quote(file)} --model MODEL --learner {found.learner}{words}"
+    screen.print(line, soft_wrap=True, markup=False, highlight=False)
+    screen.print(found.python, soft_wrap=True, markup=False, highlight=False)
+
+
+class _Bar:
+    """A progress bar on standard error."""
+
+    def __init__(self, show: bool) -> None:
+        self._show = show
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Any:
+        if self._show:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._progress.start()
+            self._task = self._progress.add_task("trying", total=None)
+        return self._advance
+
+    def _advance(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress.update(self._task, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()

@@ -1,0 +1,1 @@
+"""What a value of a record is: a number in text, a date, words; and what the fields of some records seem to be."""

@@ -1,0 +1,135 @@
+"""Learners of weft as river estimators: `TaskClassifier` and `TaskRegressor`.
+
+The task of an event is one of its features, `x[key]`; without a key all events belong to one task. Numbers and truth
+values are features as they are; a string `us` of the feature `country` is the feature `country=us` with the value 1,
+and None is no feature.
+
+>>> from river import datasets, evaluate, metrics
+>>> model = TaskClassifier(key="empty_server_form_handler")
+>>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.89
+True
+>>> model.model_.tally.total["events"], len(model.model_.tasks)
+(1250, 3)
+"""
+
+import math
+from typing import Any
+
+from river import base
+
+from weft.labels import Label, plain_label
+from weft.learners.catalogue import as_learner
+from weft.model import Model
+from weft.reductions.per_class import Multiclass
+
+ONE_TASK = "all"
+"""The name of the task where there is only one."""
+
+
+class TaskClassifier(base.Classifier):  # type: ignore[misc]
+    """A classifier with a model per task, for any number of classes.
+
+    Parameters
+    ----------
+    key
+        The feature that names the task.
+    learner
+        A name of weft's catalogue.
+    parameters
+        Parameters of the learner.
+
+    Labels False and True, 0 and 1 or -1 and +1 are learned by one `weft.Model`, others by a `weft.Multiclass`: the
+    first label of a stream of strings does not say what the others will be. It is `model_`, and None before the first
+    label.
+    """
+
+    def __init__(self, key: Any = None, learner: str = "auto", **parameters: Any) -> None:
+        self.key = key
+        self.learner = learner
+        self.parameters = parameters
+        as_learner(learner, parameters)
+        self.model_: Model | Multiclass | None = None
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """Learn an event with its label."""
+        label = plain_label(y)
+        if self.model_ is None:
+            kind = Model if not isinstance(label, str) and label in (-1, 0, 1) else Multiclass
+            self.model_ = kind(self.learner, **self.parameters)
+        task, features = _event(x, self.key)
+        self.model_.learn_one(features, label, task)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """The probability of every class known so far; empty before the first label."""
+        model = self.model_
+        if model is None:
+            return {}
+        task, features = _event(x, self.key)
+        if isinstance(model, Multiclass):
+            found = model.predict_proba([features], [task])[0].tolist()
+            return dict(zip(model.classes, found, strict=True))
+        negative, positive = _both(model)
+        probability = 1.0 / (1.0 + math.exp(-max(-700.0, model.predict_one(features, task))))
+        return {negative: 1.0 - probability, positive: probability}
+
+
+class TaskRegressor(base.Regressor):  # type: ignore[misc]
+    """A regressor with a model per task.
+
+    Parameters
+    ----------
+    key
+        The feature that names the task.
+    learner
+        A name of weft's catalogue.
+    parameters
+        Parameters of the learner; the loss is `square` unless it is given.
+    """
+
+    def __init__(self, key: Any = None, learner: str = "auto", **parameters: Any) -> None:
+        self.key = key
+        self.learner = learner
+        self.parameters = parameters
+        self.model_ = Model(learner, **{"loss": "square", **parameters})
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """Learn an event with its number."""
+        task, features = _event(x, self.key)
+        self.model_.learn_one(features, float(y), task)
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
+        """The number that is expected."""
+        task, features = _event(x, self.key)
+        return self.model_.predict_one(features, task)
+
+
+def _both(model: Model) -> tuple[Label, Label]:
+    """The classes as river's metrics compare them: truth values where labels are 0 and 1 or truth values."""
+    negative, positive = model.label_classes.shown
+    return (False, True) if isinstance(positive, bool) else (negative, positive)  # type: ignore[return-value]
+
+
+def _event(x: dict[Any, Any], key: Any) -> tuple[Any, dict[Any, float]]:
+    """The task and the features of an event."""
+    if key is not None and key not in x:
+        raise ValueError(f"the event has no feature {key!r}, which names the task; its features are {list(x)[:8]}")
+    features: dict[Any, float] = {}
+    for name, value in x.items():
+        if value is None or (key is not None and name == key):
+            continue
+        if isinstance(value, str):
+            features[f"{name}={value}"] = 1.0
+        else:
+            features[name] = float(value)
+    return ONE_TASK if key is None else _name(x[key]), features
+
+
+def _name(task: Any) -> Any:
+    """A task's name: integers also where they came as floats or truth values, other numbers as text."""
+    if isinstance(task, bool | float):
+        return int(task) if float(task).is_integer() else str(task)
+    return task

@@ -1,0 +1,240 @@
+"""Learners of weft as scikit-learn estimators: `TaskClassifier` and `TaskRegressor`.
+
+The task of a row is a column of X (`task="user"`, or its position), or metadata: `fit(X, y, task=names)`, which
+pipelines and searches hand on when it is requested (`estimator.set_fit_request(task=True)`). Without either, all rows
+belong to one task. `fit` begins with a new model and learns the rows in their order, once; `partial_fit` goes on.
+
+>>> import numpy as np
+>>> rng = np.random.default_rng(0); X = rng.normal(size=(300, 4)); user = rng.integers(0, 3, 300)
+>>> y = np.where(X[:, 0] + user * X[:, 1] > 0, "buy", "leave")
+>>> model = TaskClassifier(task=4).fit(np.column_stack([X, user]), y)
+>>> model.predict(np.column_stack([X, user]))[:3].tolist(), bool(model.score(np.column_stack([X, user]), y) > 0.9)
+(['buy', 'buy', 'leave'], True)
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+
+from weft.labels import plain_label
+from weft.learners.catalogue import as_learner
+from weft.maths.losses import LOGISTIC
+from weft.model import Model
+from weft.reductions.per_class import Multiclass
+from weft.stream import Stream
+
+ONE_TASK = "all"
+"""The name of the task where there is only one."""
+_OWN = ("learner", "task", "positive")
+
+
+class _TaskEstimator(BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: parameters of the learner, tasks and rows."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of this estimator and those of its learner that were given."""
+        return {name: value for name, value in vars(self).items() if name[0] != "_" and name[-1] != "_"}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; a name that is not one of the estimator's own is one of its learner's."""
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """Parameters of the learner."""
+        return {name: value for name, value in self.get_params().items() if name not in _OWN}
+
+    def _rows(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, Any]:
+        """Features and tasks of X, checked."""
+        column = self.task
+        if column is None:
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+            return X, ONE_TASK if task is None else _names(task, X.shape[0])
+        if task is not None:
+            raise ValueError(f"tasks are given twice: by the column {column!r} (task=...) and as metadata; keep one")
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        rest, names = _split(X, column)
+        rest = check_array(rest, accept_sparse="csr", dtype=np.float64, estimator=self)
+        return rest, _names(names, rest.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
+    """A classifier with a model per task, for any number of classes.
+
+    learner     a name of the catalogue; further keywords are its parameters
+    task        the column of X that names the task: its name, or its position
+    positive    which of two classes is the positive one for the learner; the larger one by default. It does not change
+                the order of `classes_`
+
+    `model_` is the `weft.Model` behind it, or the `weft.Multiclass` if there are more than two classes.
+    """
+
+    def __init__(self, learner: str = "auto", *, task: Any = None, positive: Any = None, **parameters: Any) -> None:
+        self.learner = learner
+        self.task = task
+        self.positive = positive
+        for name, value in parameters.items():
+            setattr(self, name, value)
+
+    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+        """Learn the rows of X in their order with a new model."""
+        return self._learn(X, y, task, None, reset=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, task: Any = None) -> Self:
+        """Learn further rows; the first call needs all `classes` that there will be."""
+        is_new = not hasattr(self, "model_")
+        if is_new and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit; give all classes there will be")
+        return self._learn(X, y, task, classes, reset=is_new)
+
+    def _learn(self, X: Any, y: Any, task: Any, classes: Any, *, reset: bool) -> Self:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        rows, names = self._rows(X, task, reset=reset)
+        check_classification_targets(y)
+        y = column_or_1d(y, warn=True)
+        if reset:
+            self._begin(np.unique(y if classes is None else np.asarray(classes)))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} is not the same as on the last call, which were {self.classes_}")
+        self.model_.learn(Stream(rows, [plain_label(label) for label in y.tolist()], names))
+        return self
+
+    def _begin(self, classes: Any) -> None:
+        """A new model for these classes."""
+        if len(classes) < 2:
+            raise ValueError(f"there is one class only, {classes.tolist()}; a classifier needs at least two classes")
+        self.classes_, labels = classes, [plain_label(label) for label in classes.tolist()]
+        if len(labels) > 2:
+            self.model_: Any = Multiclass(self.learner, classes=labels, **self._parameters)
+            return
+        self.is_turned_ = self.positive is not None and plain_label(self.positive) == labels[0]
+        if self.positive is not None and plain_label(self.positive) not in labels:
+            raise ValueError(f"positive={self.positive!r} is not one of the classes {labels}")
+        self.model_ = Model(self.learner, classes=labels[::-1] if self.is_turned_ else labels, **self._parameters)
+
+    def decision_function(self, X: Any, task: Any = None) -> Any:
+        """A score per row, positive for the second of two classes; a column per class if there are more."""
+        check_is_fitted(self)
+        rows, names = self._rows(X, task, reset=False)
+        if len(self.classes_) > 2:
+            return np.log(np.maximum(self._proba(rows, names), np.finfo(float).tiny))
+        scores = self.model_.score(rows, names)
+        return -scores if self.is_turned_ else scores
+
+    def predict(self, X: Any, task: Any = None) -> Any:
+        """The class of every row."""
+        found = self.decision_function(X, task)
+        return self.classes_[np.argmax(found, axis=1) if found.ndim == 2 else (found >= 0.0).astype(np.int64)]
+
+    def _has_probabilities(self) -> bool:
+        """Probabilities need scores that are log-odds."""
+        learner = as_learner(self.learner, self._parameters)
+        if learner.target != "binary" or learner.tally_loss[0] != LOGISTIC:
+            raise AttributeError(f"{learner.name} has scores that are not log-odds, and so no predict_proba")
+        return True
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, task: Any = None) -> Any:
+        """Probabilities, a column per class in the order of `classes_`."""
+        check_is_fitted(self)
+        return self._proba(*self._rows(X, task, reset=False))
+
+    def _proba(self, rows: Any, names: Any) -> Any:
+        found = self.model_.predict_proba(rows, names)
+        if found.ndim == 2:
+            return found
+        both = np.column_stack([1.0 - found, found])
+        return both[:, ::-1] if self.is_turned_ else both
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> float:
+        """The share of rows whose class is predicted."""
+        hits = self.predict(X, task) == column_or_1d(y)
+        return float(np.average(hits, weights=sample_weight))
+
+
+class TaskRegressor(RegressorMixin, _TaskEstimator):  # type: ignore[misc]
+    """A regressor with a model per task; `learner` and `task` as in `TaskClassifier`.
+
+    The loss is `square` unless `loss` is given. `model_` is the `weft.Model` behind it.
+    """
+
+    def __init__(self, learner: str = "auto", *, task: Any = None, **parameters: Any) -> None:
+        self.learner = learner
+        self.task = task
+        for name, value in parameters.items():
+            setattr(self, name, value)
+
+    def fit(self, X: Any, y: Any, task: Any = None) -> Self:
+        """Learn the rows of X in their order with a new model."""
+        return self._learn(X, y, task, reset=True)
+
+    def partial_fit(self, X: Any, y: Any, task: Any = None) -> Self:
+        """Learn further rows."""
+        return self._learn(X, y, task, reset=not hasattr(self, "model_"))
+
+    def _learn(self, X: Any, y: Any, task: Any, *, reset: bool) -> Self:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        rows, names = self._rows(X, task, reset=reset)
+        y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
+        if reset:
+            self.model_: Any = Model(self.learner, **{"loss": "square", **self._parameters})
+        self.model_.learn(Stream(rows, y, names))
+        return self
+
+    def predict(self, X: Any, task: Any = None) -> Any:
+        """The value of every row."""
+        check_is_fitted(self)
+        return self.model_.score(*self._rows(X, task, reset=False))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> float:
+        """The coefficient of determination, R^2."""
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, self.predict(X, task), sample_weight=sample_weight))
+
+
+def _names(task: Any, n: int) -> Any:
+    """A name per row: integers as such also where a table of floats held them."""
+    if isinstance(task, str):
+        return task
+    found = np.asarray(task, object) if not isinstance(task, np.ndarray) else task
+    if found.ndim != 1 or len(found) != n:
+        raise ValueError(f"task has shape {found.shape}, X has {n} rows; give one name per row")
+    if found.dtype.kind == "f":
+        if not np.all(found == np.floor(found)):
+            raise ValueError("the task column holds numbers that are not integers; tasks are strings or integers")
+        found = found.astype(np.int64)
+    return [int(name) if isinstance(name, float) and name.is_integer() else name for name in found.tolist()]
+
+
+def _split(X: Any, column: Any) -> tuple[Any, Any]:
+    """X without the column of tasks, and that column."""
+    if hasattr(X, "columns"):  # a data frame of pandas or polars
+        names = list(X.columns)
+        if column not in names and not isinstance(column, int | np.integer):
+            raise ValueError(f"X has no column {column!r}, which names the task; its columns are {names[:8]}")
+        name = column if column in names else names[column]
+        return X[[other for other in names if other != name]], np.asarray(X[name], object)
+    if not isinstance(column, int | np.integer):
+        raise ValueError(f"X has no names of columns; give the position of the task's column, not {column!r}")
+    if hasattr(X, "tocsc"):
+        X = X.tocsc()
+        others = [at for at in range(X.shape[1]) if at != column % X.shape[1]]
+        return X[:, others].tocsr(), np.asarray(X[:, [column]].todense()).ravel()
+    X = np.asarray(X)
+    if X.ndim != 2 or not -X.shape[1] <= column < X.shape[1]:
+        raise ValueError(f"X has shape {X.shape}, and no column {column} that names the task")
+    return np.delete(X, column, axis=1), X[:, column]

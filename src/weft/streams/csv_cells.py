@@ -1,0 +1,70 @@
+"""CSV as cells: the header, the separator, quotes; what the cells mean is the business of others."""
+
+import csv
+import re
+
+from weft.streams.records import Refused, show
+
+SEPARATORS = (",", "\t", ";", "|")
+"""Between cells, where it is not given: the one that fits the header."""
+LONGEST_CELL = 131_072
+"""Characters of a cell."""
+
+
+class Cells:
+    """Splits lines into cells; the first line that it is given is the header."""
+
+    def __init__(self, separator: str, wanted: str | None) -> None:
+        """`separator`: found in the header if it is empty; `wanted`: a column that the header should have."""
+        self.separator = separator
+        self.header: list[str] = []
+        self._wanted = wanted
+
+    def split(self, line: bytes) -> list[str]:
+        """The cells of a line."""
+        try:
+            text = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise Refused(None, "the line is not UTF-8; write the file in UTF-8") from None
+        if text.count('"') % 2:
+            raise Refused(None, "a quoted cell is not closed on its line; close it, and double quotes within cells")
+        try:
+            cells = next(csv.reader([text], delimiter=self.separator or self._find_separator(text)), [])
+        except csv.Error as error:
+            limit = f"a cell has at most {LONGEST_CELL:,} characters"
+            raise Refused(None, f"the line cannot be split into cells ({error}); {limit}, none of them zero") from None
+        if self.header and len(cells) != len(self.header):
+            raise Refused(None, f"{len(cells)} cells, the header has {len(self.header)}; fill or remove cells")
+        return cells
+
+    def is_closed(self, text: bytes) -> bool:
+        """Does a record end where this text ends, or does a quoted cell of it go on?"""
+        if b'"' not in text:
+            return True
+        cell = rb'"(?:[^"]|"")*"(?!")[^%b\n]*|[^"%b\n][^%b\n]*|' % ((re.escape(self.separator.encode()),) * 3)
+        return (
+            re.fullmatch(rb"(?:%b)(?:%b(?:%b))*\n" % (cell, re.escape(self.separator.encode()), cell), text) is not None
+        )
+
+    def _find_separator(self, header: str) -> str:
+        """The separator with which the header has the column that it should have, or else the most cells."""
+        found = {separator: header.split(separator) for separator in SEPARATORS}  # quotes hardly matter for this
+        best = max(SEPARATORS, key=lambda s: (self._wanted in [cell.strip(' "') for cell in found[s]], len(found[s])))
+        self.separator = best
+        return best
+
+    def read_header(self, cells: list[str]) -> list[str]:
+        """The names of the columns, each of them once; whoever accepts them sets `header`."""
+        header = [cell.strip() for cell in cells]
+        seen: set[str] = set()
+        for name in header:
+            if name in seen or not name:
+                what = f"the column {show(name)} appears twice" if name else "a column has no name"
+                raise Refused(None, f"{what} in the header ({shown(header)}); give every column a name of its own")
+            seen.add(name)
+        return header
+
+
+def shown(header: list[str]) -> str:
+    """The first columns, for a message."""
+    return ", ".join(header[:8]) + (", ..." if len(header) > 8 else "")

@@ -1,0 +1,167 @@
+"""Files as people have them, learned and predicted by copy and paste."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import weft
+
+SPAM = [f"free money for you number {i}" for i in range(20)]
+HAM = [f"see you at lunch on day {i}" for i in range(20)]
+WORDS = [text for pair in zip(SPAM, HAM, strict=True) for text in pair]
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def write_jsonl(path, labels):
+    records = [
+        {"user": ["ann", "bob"][i // 2 % 2], "text": text, "label": labels[1 - i % 2]} for i, text in enumerate(WORDS)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return records
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [(("ham", "spam"), ("ham", "spam")), ((0, 1), ("0", "1")), ((False, True), ("false", "true"))],
+    ids=["words", "numbers", "booleans"],
+)
+def test_json_lines(weft_command, tmp_path, labels, shown):
+    records = write_jsonl(tmp_path / "mail.jsonl", labels)
+    result = weft_command("learn", "mail.jsonl", "--model", "mail.weft", "--predictions", "issued.csv")
+    assert "task: user; label: label" in result.stderr
+    assert "1 text" in result.stderr
+    assert "--task user --label label --text text" in result.stderr
+    issued = rows_of((tmp_path / "issued.csv").read_text())
+    assert list(issued[0]) == ["task", "score", "probability", "label"]
+    assert float(issued[0]["score"]) == 0.0  # before anything was learned
+    assert len(issued) == len(records)
+    result = weft_command("predict", "mail.jsonl", "--model", "mail.weft")
+    assert "these are not honest predictions" in result.stderr
+    rows = rows_of(result.stdout)
+    assert [row["label"] for row in rows] == [shown[1 - i % 2] for i in range(len(rows))]
+    assert all(0.0 < float(row["probability"]) < 1.0 for row in rows)
+    assert weft.load(tmp_path / "mail.weft").classes == labels
+
+
+def write_csv(path):
+    lines = ["id,date,country,text,user,label"]
+    lines += [
+        f'{i},2026-03-{1 + i % 28:02d},{["us", "de", ""][i % 3]},"{text}, yes",u{i % 2},{["ham", "spam"][1 - i % 2]}'
+        for i, text in enumerate(WORDS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_csv_with_an_id_a_date_a_country_and_a_text(weft_command, tmp_path):
+    write_csv(tmp_path / "mail.csv")
+    result = weft_command("learn", "mail.csv", "--model", "mail.weft")
+    assert "task: user; label: label (ham, spam); 1 category, 1 text; id: id; time: date" in result.stderr
+    weft_command("predict", "mail.csv", "--model", "mail.weft", "--out", "out.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert list(rows[0]) == ["id", "task", "score", "probability", "label"]
+    assert (rows[3]["id"], rows[3]["task"], rows[3]["label"]) == (3, "u1", "ham")
+    weft_command("predict", "mail.csv", "--model", "mail.weft", "--out", "out.parquet")
+    from pyarrow import parquet
+
+    assert parquet.read_table(tmp_path / "out.parquet").to_pylist() == rows
+    result = weft_command("learn", "mail.csv", "--model", "other.weft", "--task", "user", "--label", "label",
+                          "--text", "text", "--ignore", "date,id", "--quiet")  # fmt: skip
+    assert weft.load(tmp_path / "other.weft").schema == weft.Schema(
+        task="user", label="label", text=["text"], ignore=["date", "id"]
+    )
+    result = weft_command("learn", "mail.csv", "--model", "other.weft", "--category", "id", code=2)
+    assert "another schema: category is id, not not given" in result.stderr or "one role" in result.stderr
+
+
+def test_a_date_is_refused(weft_command, tmp_path):
+    write_csv(tmp_path / "mail.csv")
+    options = ["--task", "user", "--label", "label", "--features", "country,date"]
+    result = weft_command("learn", "mail.csv", "--model", "mail.weft", *options, code=2)
+    assert 'mail.csv, line 2, field "date": "2026-03-01" is a date; name the field as time' in result.stderr
+    assert not (tmp_path / "mail.weft").exists()
+
+
+def test_a_frame_with_categories_and_holes():
+    import pandas
+
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "customer": rng.choice(["a", "b"], 60),
+            "plan": pandas.Categorical(rng.choice(["free", "paid"], 60)),
+            "age": np.where(rng.random(60) < 0.2, np.nan, rng.normal(40, 9, 60)),
+            "churned": rng.random(60) < 0.5,
+        },
+        index=np.arange(100, 160),
+    )
+    schema = weft.Schema.infer(frame)
+    assert (schema.task, schema.label) == ("customer", "churned")
+    model = weft.Model(schema=schema)
+    model.learn(frame)
+    predicted = model.predict(frame)
+    assert isinstance(predicted, pandas.Series)
+    assert predicted.index.equals(frame.index)
+    assert set(predicted.tolist()) <= {True, False}
+    assert model.predict_proba(frame).between(0.0, 1.0).all()
+
+
+def test_several_files_and_resuming(weft_command, tmp_path):
+    records = write_jsonl(tmp_path / "a.jsonl", ("ham", "spam"))
+    lines = (tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_text("".join(lines[:15]))
+    (tmp_path / "b.jsonl").write_text("".join(lines[15:30]))
+    weft_command("learn", "a.jsonl", "b.jsonl", "--model", "m.weft", "--save-every", "60s", "--quiet")
+    with (tmp_path / "b.jsonl").open("a") as file:
+        file.write("".join(lines[30:]))
+    result = weft_command("learn", "a.jsonl", "b.jsonl", "--model", "m.weft")
+    assert "Learned 10 events of a.jsonl, b.jsonl (after 30 learned earlier)" in result.stdout
+    expected = weft.Model(schema=weft.load(tmp_path / "m.weft").schema, classes=["ham", "spam"])
+    expected.learn(records)
+    assert (tmp_path / "m.weft").read_bytes() == expected.to_bytes()
+    result = weft_command("learn", "a.jsonl", "--model", "m.weft", "--save-every", "soon", code=2)
+    assert "'soon' is not a time" in result.stderr
+
+
+def test_regression(weft_command, tmp_path):
+    (tmp_path / "r.csv").write_text("device,volts,target\n" + "".join(f"d{i % 2},{i},{2 * i}\n" for i in range(30)))
+    weft_command("learn", "r.csv", "--model", "r.weft", "--regression", "--predictions", "issued.csv")
+    assert weft.load(tmp_path / "r.weft").target == "real"
+    assert (tmp_path / "issued.csv").read_text().startswith("task,score\n")
+    weft_command("learn", "r.csv", "--model", "r.weft", "--regression")
+
+
+def test_standard_input(weft_command, tmp_path):
+    write_jsonl(tmp_path / "mail.jsonl", ("ham", "spam"))
+    text = (tmp_path / "mail.jsonl").read_text()
+    options = ["--task", "user", "--label", "label", "--text", "text"]
+    weft_command("learn", "-", "--model", "m.weft", *options, stdin=text)
+    result = weft_command("predict", "-", "--model", "m.weft", stdin=text.splitlines()[0] + "\n")
+    assert rows_of(result.stdout)[0]["label"] == "spam"
+
+
+def test_what_is_said_of_strange_events(weft_command, tmp_path):
+    write_jsonl(tmp_path / "mail.jsonl", ("ham", "spam"))
+    weft_command("learn", "mail.jsonl", "--model", "m.weft", "--quiet")
+    (tmp_path / "new.jsonl").write_text('{"user": "ann", "text": "quux"}\n')
+    result = weft_command("predict", "new.jsonl", "--model", "m.weft")
+    assert "1 event without any feature that the model knows" in result.stderr
+
+
+def test_which_field_is_the_task(weft_command, tmp_path):
+    (tmp_path / "e.jsonl").write_text('{"who": "ann", "text": "a b c", "label": 1}\n')
+    result = weft_command("learn", "e.jsonl", "--model", "m.weft", code=2)
+    assert "which field is the task? name it with --task; the fields are who, text, label" in result.stderr
+
+
+def test_plain_events_with_words_as_labels(weft_command, tmp_path):
+    lines = [f'{{"task": "ann", "x": {{"f{i % 3}": 1}}, "y": "{["no", "yes"][i % 2]}"}}' for i in range(10)]
+    (tmp_path / "e.jsonl").write_text("\n".join(lines) + "\n")
+    weft_command("learn", "e.jsonl", "--model", "m.weft", "--quiet")
+    model = weft.load(tmp_path / "m.weft")
+    assert (model.classes, model.schema) == (("no", "yes"), None)

@@ -1,0 +1,146 @@
+"""scikit-learn: its own checks, and the tools that people put around an estimator."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import weft
+from weft.sklearn import TaskClassifier, TaskRegressor
+
+pytestmark = pytest.mark.xdist_group("sklearn")
+
+
+def made(n=240, seed=3, classes=("no", "yes")):
+    """Rows whose label depends on the user: what is good for one is bad for another."""
+    rng = np.random.default_rng(seed)
+    X, user = rng.normal(size=(n, 3)), rng.integers(0, 4, n)
+    score = np.where(user % 2, 1, -1) * X[:, 0] + X[:, 1]
+    y = np.array(classes)[np.digitize(score, np.quantile(score, np.linspace(0, 1, len(classes) + 1)[1:-1]))]
+    return X, y, [f"user {number}" for number in user], score
+
+
+@pytest.mark.parametrize("estimator", [TaskClassifier(), TaskRegressor(), TaskClassifier("pa")], ids=str)
+def test_its_own_checks(estimator):
+    """All of them, none of them excused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = check_estimator(estimator, on_fail=None)
+    assert [(one["check_name"], str(one["exception"])) for one in found if one["status"] == "failed"] == []
+    assert sum(one["status"] == "passed" for one in found) > 45
+
+
+def test_the_model_is_that_of_weft():
+    """Bit for bit, learned at once and in pieces, with tasks as metadata, as a column, and by name."""
+    X, y, user, _ = made()
+    expected = weft.Model("mt-ogd", eta=0.3, classes=["no", "yes"])
+    expected.learn(weft.Stream(X, y, user))
+    whole = TaskClassifier("mt-ogd", eta=0.3).fit(X, y, task=user)
+    pieces = TaskClassifier("mt-ogd", eta=0.3)
+    for lo in range(0, len(y), 50):
+        pieces.partial_fit(X[lo : lo + 50], y[lo : lo + 50], classes=["no", "yes"], task=user[lo : lo + 50])
+    assert whole.model_.to_bytes() == pieces.model_.to_bytes() == expected.to_bytes()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(user=user)
+    by_name = TaskClassifier("mt-ogd", eta=0.3, task="user").fit(frame, y)
+    assert by_name.feature_names_in_.tolist() == ["a", "b", "c", "user"]
+    assert np.array_equal(by_name.decision_function(frame), whole.decision_function(X, task=user))
+    numbered = np.column_stack([X, [int(name[5:]) for name in user]])
+    by_position = TaskClassifier("mt-ogd", eta=0.3, task=-1).fit(numbered, y)
+    assert np.array_equal(by_position.decision_function(numbered), whole.decision_function(X, task=user))
+    as_sparse = TaskClassifier("mt-ogd", eta=0.3, task=3).fit(sparse.csr_array(numbered), y)
+    assert np.array_equal(as_sparse.predict(sparse.csr_array(numbered)), whole.predict(X, task=user))
+
+
+def test_tasks_matter():
+    X, y, user, _ = made(n=800)
+    alone, told = TaskClassifier().fit(X[:600], y[:600]), TaskClassifier().fit(X[:600], y[:600], task=user[:600])
+    assert told.score(X[600:], y[600:], task=user[600:]) > alone.score(X[600:], y[600:]) + 0.1
+
+
+def test_classes_and_probabilities():
+    X, y, user, _ = made()
+    usual = TaskClassifier().fit(X, y, task=user)
+    turned = TaskClassifier(positive="no").fit(X, y, task=user)
+    assert usual.classes_.tolist() == turned.classes_.tolist() == ["no", "yes"]
+    assert turned.model_.classes == ("yes", "no")
+    for model in (usual, turned):
+        proba, scores = model.predict_proba(X, task=user), model.decision_function(X, task=user)
+        assert np.allclose(proba.sum(axis=1), 1.0)
+        assert np.array_equal(model.predict(X, task=user), np.array(["no", "yes"])[(scores >= 0).astype(int)])
+        assert np.array_equal(proba[:, 1] >= 0.5, scores >= 0)
+    with pytest.raises(ValueError, match=r"positive='maybe' is not one of the classes"):
+        TaskClassifier(positive="maybe").fit(X, y)
+    assert not hasattr(TaskClassifier("pa"), "predict_proba")
+
+
+def test_more_than_two_classes():
+    X, y, user, _ = made(n=900, classes=("low", "mid", "top"))
+    model = TaskClassifier().fit(X[:700], y[:700], task=user[:700])
+    assert isinstance(model.model_, weft.Multiclass)
+    assert model.predict_proba(X, task=user).shape == (900, 3)
+    assert model.score(X[700:], y[700:], task=user[700:]) > 0.6
+
+
+def test_in_a_pipeline_with_named_columns():
+    """Columns are scaled and encoded by name, the task passes through; then a search over the learner's parameters."""
+    X, y, user, _ = made()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(user=user, colour=["red", "blue", "green"] * 80)
+    columns = ColumnTransformer(
+        [
+            ("numbers", StandardScaler(), ["a", "b", "c"]),
+            ("words", OneHotEncoder(sparse_output=False), ["colour"]),
+            ("task", "passthrough", ["user"]),
+        ],
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    pipeline = make_pipeline(columns, TaskClassifier("mt-ogd", task="user", eta=0.1))
+    search = GridSearchCV(pipeline, {"taskclassifier__eta": [0.01, 0.5]}, cv=3, error_score="raise").fit(frame, y)
+    assert search.best_params_["taskclassifier__eta"] in (0.01, 0.5)
+    assert cross_validate(pipeline, frame, y, cv=3, error_score="raise")["test_score"].mean() > 0.5
+    assert "TaskClassifier" in pipeline._repr_html_() if hasattr(pipeline, "_repr_html_") else True
+
+
+def test_routed_metadata():
+    X, y, user, score = made()
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = TaskClassifier().set_fit_request(task=True).set_score_request(task=True)
+        found = cross_val_score(estimator, X, y, cv=3, params={"task": np.array(user)}, error_score="raise")
+        assert found.mean() > 0.7
+        numbers = TaskRegressor().set_fit_request(task=True).set_score_request(task=True)
+        found = cross_val_score(numbers, X, score, cv=3, params={"task": np.array(user)}, error_score="raise")
+        assert found.mean() > 0.5
+
+
+def test_parameters_and_clones():
+    model = TaskClassifier("mt-ogd", task="user", eta=0.5)
+    assert clone(model).get_params() == {"learner": "mt-ogd", "task": "user", "positive": None, "eta": 0.5}
+    assert clone(model).set_params(eta=0.7, learner="mt-ftrl").get_params()["eta"] == 0.7
+    assert repr(model) == "TaskClassifier(eta=0.5, learner='mt-ogd', task='user')"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y, user: TaskClassifier(task="user").fit(X, y), "X has no names of columns"),
+        (lambda X, y, user: TaskClassifier(task=7).fit(X, y), "no column 7"),
+        (lambda X, y, user: TaskClassifier(task=0).fit(X, y, task=user), "given twice"),
+        (lambda X, y, user: TaskClassifier(task=0).fit(X, y), "numbers that are not integers"),
+        (lambda X, y, user: TaskClassifier().fit(X, y, task=user[:3]), "give one name per row"),
+        (lambda X, y, user: TaskClassifier().fit(X, ["no"] * len(y)), "one class only"),
+        (lambda X, y, user: TaskClassifier().partial_fit(X, y), "classes must be passed on the first call"),
+        (lambda X, y, user: TaskClassifier(colour=1).fit(X, y), "colour"),
+    ],
+)
+def test_refusals(call, message):
+    X, y, user, _ = made(40)
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(X, y, user)
