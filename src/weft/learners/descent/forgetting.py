@@ -78,7 +78,8 @@ def from_dual_tables(rules: Sequence[MirrorRule], before: Arrays, after: dict[st
     """Of Hedge over tables of dual vectors, an expert per rule."""
     tables = ("theta", "sums", "counts", "scalars")
     for k, rule in enumerate(rules):
-        from_duals(rule, *({name: arrays[name][k] for name in tables} for arrays in (before, after)), slot)
+        held, left = ({name: arrays[name][k] for name in tables} for arrays in (before, after))
+        from_duals(rule, held, left, slot)
 
 
 def _count_down(counts: Array, slot: int) -> int:
