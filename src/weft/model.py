@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import parallel, refusals
+from weft import html, parallel, refusals
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import PLAIN
 from weft.forgetting import Forgetting
@@ -29,7 +29,6 @@ from weft.schema import Schema
 from weft.single_events import SINGLE_ROOM, SingleEvents
 from weft.storage.batch import Batch, empty_batch
 from weft.storage.growth import make_room_for_names, make_room_for_round, room_for_names
-from weft.storage.rows import as_table
 from weft.storage.single import Single
 from weft.storage.state import Sizes
 from weft.store.digests import FileError
@@ -132,6 +131,10 @@ class Model(SingleEvents, Forgetting, Learned):
     def _described(self) -> str:
         tasks, features = self._sizes
         return f"Model({self.learner!r}, {tasks} tasks, {features} features, {self.tally.total['events']} events)"
+
+    def _repr_html_(self) -> str:
+        text = self.tally._repr_html_() if not self._guard.reason else ""
+        return html.table("Model", ["learner", "parameters"], [(self.name, repr(self.learner))]) + text
 
     # --- learning ---
 
@@ -342,13 +345,13 @@ class Model(SingleEvents, Forgetting, Learned):
         score = self.predict_one(x, task)
         return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
 
-    def explain(self, x: Any, task: Name, *, per_feature: bool = False) -> Explanation:
+    def explain(self, x: Any, task: Name | None = None, *, per_feature: bool = False) -> Explanation:
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
 
         The parts add up to the score (`explanation`). An unknown task is explained as the newcomer that it would
-        be; unknown features are ignored. `x` as in `learn_one`.
+        be; unknown features are ignored. `x` and `task` as in `predict_one`.
         """
-        return self._explain(Stream(as_table(x), None, [task]), per_feature)
+        return self._explain(self._stream_of_one(x, task), per_feature)
 
     @reads
     def _explain(self, stream: Stream, per_feature: bool) -> Explanation:

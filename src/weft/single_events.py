@@ -266,6 +266,13 @@ class SingleEvents:
             raise ValueError("task is missing; name the task that the event belongs to")
         return float(self.score(as_table(x), [task])[0])
 
+    def _stream_of_one(self, x: Any, task: Name | None) -> Stream:
+        """One event without a label as a stream; `x` and `task` as in `predict_one`."""
+        x = x if type(x) is dict else named_row(x)
+        if self._schema is not None and isinstance(x, Mapping):
+            return _stream_of(self._event(x, None, task, None)._replace(label=None), self._schema)
+        return Stream(as_table(x), None, [task])
+
     def _make_single(self) -> Single:
         # Room for every feature there is, and as many to come; longer rows fall back to the batch path.
         room = min(2 * len(self.vocabulary.features), SINGLE_ROOM)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import html
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import compiled
 from weft.guard import READING, Guard
@@ -212,6 +213,16 @@ class Tally:
             "error": float(_ratio(row[ABSOLUTE], events)),
             "rmse": float(np.sqrt(_ratio(row[SQUARED], events))),
         }
+
+    def _repr_html_(self) -> str:
+        recent = {row["task"]: row for row in self.recent.rows()}
+        rows = sorted(self.rows(), key=lambda row: -row["events"])
+        cells = [
+            (row["task"], row["events"], row["error"], recent[row["task"]]["error"], recent[row["task"]]["worse"])
+            for row in rows
+            if row["task"] in recent
+        ]
+        return html.table(repr(self), ["task", "events", "error", "recent error", "worse"], cells)
 
     def __repr__(self) -> str:
         names, table, _ = self._snapshot()

@@ -8,6 +8,7 @@ import click
 from weft.cli.inspect_borrowing import borrowed, print_borrowed
 from weft.cli.inspect_recent import print_recent, recent_rows
 from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
+from weft.cli.inspect_sharing import print_sharing, sharing
 from weft.cli.inspect_support import budget_facts, budget_lines, kept_rows, print_kept_rows, print_shares, shares
 from weft.cli.options import example, find_task, json_option, program, show_name, show_value
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
@@ -34,6 +35,11 @@ MOST_LONERS = 10
 @click.option(
     "--recent", "with_recent", is_flag=True, help="Show errors over recent events beside the whole, the worst first."
 )
+@click.option(
+    "--against",
+    metavar="FILE",
+    help="Learn FILE anew with the model's learner: on all tasks, on every task alone, on all as one.",
+)
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @click.option(
     "--relations",
@@ -53,6 +59,7 @@ def command(
     task: str | None,
     top: int,
     with_recent: bool,
+    against: str | None,
     all_tasks: bool,
     with_relations: bool,
     plot: str | None,
@@ -62,12 +69,15 @@ def command(
 
     Of a learner whose models have an own and a shared part it also shows how far every task is from the
     others, the loners first; of one that keeps rows on a budget, how tasks share it and what it has cost; of
-    auto, how much every task borrows, what it gained by that, and the guarantee that it lost nothing.
+    auto, how much every task borrows, how that compares with the simple models inside it, and its guarantee.
     With --task, the features that weigh most for that task, or its rows: a positive weight speaks for the
     label +1, a negative one for -1.
 
     --recent shows how well tasks did lately: an event counts half as much 100 events of its task later. A task is
     marked as worse where its recent error is above its earlier one by more than chance would have it.
+
+    --against FILE answers whether sharing helps: the learner of MODEL learns FILE three times, in its order, on all
+    tasks together, on every task alone and on all tasks as one; MODEL itself stays as it is.
 
     --relations and --plot show the whole matrix of relations. Dark blue cells are closely related tasks, orange
     ones opposed, grey is a task with itself; bars tell how far each goes its own way.
@@ -87,11 +97,15 @@ def command(
         facts["task"] = {"name": name, **model.tally[name], "recent": model.tally.recent[name]}
         facts["task"] |= {"weights": _heaviest(model, name, top)}
         facts["task"] |= {"rows": kept_rows(model, name, top)}
+    if against is not None:
+        facts["sharing"] = sharing(model, against)
     if as_json:
         if name is None:
             facts |= {"tasks": model.tally.rows(), "distances": _distances(model), "kept": shares(model)}
             facts |= {"borrowing": borrowed(model), "recent": recent_rows(model.tally)}
         print_json(facts)
+    elif against is not None:
+        print_sharing(model, facts["sharing"], all_tasks)
     elif with_recent and name is None:
         print_recent(model.tally, all_tasks)
     else:

@@ -16,7 +16,20 @@ from weft import __version__
 from weft.cli.signals import WITHOUT_CTRL_C, StopSignals, exit_code
 from weft.printable import printable
 
-COMMANDS = ("demo", "learn", "predict", "compare", "tune", "inspect", "forget", "catalogue", "pack", "data", "warm")
+COMMANDS = (
+    "demo",
+    "learn",
+    "predict",
+    "compare",
+    "tune",
+    "inspect",
+    "explain",
+    "forget",
+    "catalogue",
+    "pack",
+    "data",
+    "warm",
+)
 ELSEWHERE = {"reproduce": ("weft-reproduction", "Run the experiments of the papers again.")}
 """Commands of other distributions, found by the entry points `weft.commands`: the distribution, and what it does."""
 
