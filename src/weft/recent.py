@@ -85,7 +85,8 @@ def weights(events: Floats) -> tuple[Floats, Floats]:
 def as_the_whole(events: Floats, errors: Floats, losses: Floats) -> Floats:
     """Decayed sums where none were kept: every event counts as the mean of all."""
     part: Floats = _ratio(weights(events)[0], events)[:, None] * np.stack((errors, losses), axis=1)
-    return np.minimum(np.nan_to_num(part, nan=0.0), MOST)
+    found: Floats = np.minimum(np.nan_to_num(part, nan=0.0), MOST)
+    return found
 
 
 def _standard_scores(gap: Floats, events: Floats, totals: Floats, binary: bool) -> Floats:

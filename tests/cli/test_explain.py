@@ -54,3 +54,14 @@ def test_compare_without_learners_shows_what_sharing_gains(weft_command, events)
     names = [row["learner"] for row in told["learners"]]
     assert {"auto", "auto alone", "auto pooled"} <= set(names)
     assert told["shuffles"] == 0
+
+
+def test_a_model_per_class(weft_command, tmp_path):
+    model = weft.Multiclass("mt-ogd")
+    for at, label in enumerate(["ant", "bee", "cat"] * 5):
+        model.learn_one({label: 1.0}, label, task=("ann", "bob")[at % 2])
+    model.save(tmp_path / "c.weft")
+    told = json.loads(weft_command("inspect", "c.weft", "--json").stdout)
+    assert told["classes"] == ["ant", "bee", "cat"]
+    assert [row["events"] for row in told["tasks"]] == [8, 7]
+    assert "3 classes: ant, bee, cat" in weft_command("inspect", "c.weft").stdout

@@ -36,7 +36,9 @@ def command(model_path: str, task: str | None, row: str, as_json: bool) -> None:
     if as_json:
         print_json(facts)
     else:
-        console().print(printable(str(found)), soft_wrap=True, markup=False, highlight=False)
+        screen = console()
+        for line in str(found).splitlines():
+            screen.print(printable(line), soft_wrap=True, markup=False, highlight=False)
 
 
 def _event(text: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.inspect_borrowing import borrowed, print_borrowed
+from weft.cli.inspect_classes import inspect_classes
 from weft.cli.inspect_recent import print_recent, recent_rows
 from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
 from weft.cli.inspect_sharing import print_sharing, sharing
@@ -82,11 +83,14 @@ def command(
     --relations and --plot show the whole matrix of relations. Dark blue cells are closely related tasks, orange
     ones opposed, grey is a task with itself; bars tell how far each goes its own way.
     """
-    from weft.model import load
+    from weft.reductions.per_class import Multiclass, load
 
     if plot is not None:
         expect_svg(plot, model_path)
     model = load(model_path)
+    if isinstance(model, Multiclass):
+        inspect_classes(model, model_path, all_tasks, as_json)
+        return
     name = find_task(model, task) if task is not None else None
     facts = _facts(model, model_path)
     if plot is not None:
