@@ -104,8 +104,10 @@ def _standard_scores(gap: Floats, events: Floats, totals: Floats, binary: bool) 
             mean = totals[:, 0] / events
             variance = (totals[:, 1] / events - mean * mean) * events / (events - 1.0)
         z = gap / np.sqrt(np.maximum(variance * spread, 0.0))
-    return np.where(np.isfinite(z), z, 0.0)
+    found: Floats = np.where(np.isfinite(z), z, 0.0)
+    return found
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 1e-9)
+    found: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 1e-9)
+    return found
