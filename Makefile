@@ -8,7 +8,7 @@ BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test quick check lint types layers bench bench-quick mutants dist venv lock clean
+.PHONY: run test quick check lint types layers bench bench-quick mutants bench-serve dist venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo

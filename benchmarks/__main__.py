@@ -30,6 +30,7 @@ from benchmarks import (
     simplex,
     smoothed,
     start_up,
+    threads,
     whole_process,
 )
 from benchmarks.figures import Figure
@@ -47,6 +48,7 @@ BENCHMARKS = {
     "smoothed": smoothed.run,
     "low rank": low_rank.run,
     "batch": batch.run,
+    "threads": threads.run,
     "saving": saving.run,
     "start-up": start_up.run,
     "whole process": whole_process.run,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 LEFT_OUT = frozenset(
     (
+        "attacks",
         "docs",
         "guarantees",
         "laws",
@@ -11,12 +12,16 @@ LEFT_OUT = frozenset(
         "oracles",
         "test_bad_input.py",
         "test_compilation.py",
+        "test_compiling.py",
         "test_plain.py",
         "threads",
     )
 )
 """What `--quick` leaves out: documents and experiments, theorems and properties over many random streams, tests of the
-oracles themselves, second interpreters."""
+oracles themselves, kills and faults, second interpreters, what compiles kernels anew."""
+
+LONG = frozenset(("test_forged_files_do_no_harm", "test_memory_ends_in_single_events"))
+"""Single tests of the same kind: forged files in plain mode, every allocation that can fail."""
 
 
 def pytest_addoption(parser):
@@ -54,5 +59,7 @@ def _turn(item):
 
 def _is_quick(item):
     """Of the contracts every learner by its name alone."""
+    if item.name.split("[")[0].split("@")[0] in LONG:
+        return False
     setting = item.callspec.params.get("setting") if hasattr(item, "callspec") else None
     return "/tests/contracts/" not in item.path.as_posix() or setting is None or not setting.parameters

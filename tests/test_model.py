@@ -142,10 +142,27 @@ def test_columns_and_names_in_one_model():
     model = weft.Model("perceptron")
     model.learn(weft.Stream([[1.0, 2.0]], [1], "ann"))
     model.learn_one({"age": 3.0, 1: 1.0}, -1, "ann")
-    model.learn(weft.Stream([[0.0, 0.0, 4.0]], [1], "ann"))
-    assert model.features == [0, 1, "age", 2]
-    assert model.weights().tolist() == [[1.0, 1.0, -3.0, 4.0]]
-    assert model.score([[1.0, 0.0, 1.0]], "ann").tolist() == [5.0]
+    assert model.features == [0, 1, "age"]
+    assert model.weights().tolist() == [[1.0, 1.0, -3.0]]
+    before = model.to_bytes()
+    for refused in (
+        lambda: model.learn(weft.Stream([[0.0, 4.0]], [1], "ann")),
+        lambda: model.score([[1.0, 0.0]], "ann"),
+    ):
+        with pytest.raises(ValueError, match="2 columns without names, but the model has learned features with names"):
+            refused()
+    assert model.to_bytes() == before
+
+
+def test_a_dense_table_of_another_width():
+    model = weft.Model("perceptron")
+    model.learn(weft.Stream([[1.0, 2.0]], [1], "ann"))
+    for X in ([[1.0]], [[1.0, 2.0, 3.0]]):
+        with pytest.raises(ValueError, match="columns, but the model has learned tables with 2"):
+            model.learn(weft.Stream(X, [1], "ann"))
+        with pytest.raises(ValueError, match="columns, but the model has learned tables with 2"):
+            model.predict(X, "ann")
+    assert model.score(sparse.csr_array([[0.0, 0.0, 1.0]]), "ann").tolist() == [0.0]  # sparse rows have no width
 
 
 def test_a_row_longer_than_R_is_warned_of_once():

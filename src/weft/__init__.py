@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from weft.client import Client
     from weft.evaluation.comparison import compare
     from weft.evaluation.tuning import tune
     from weft.learners.catalogue import catalogue, register
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from weft.streams.reading import read
 
 _HOMES = {
+    "Client": "weft.client",
     "Model": "weft.model",
     "Multiclass": "weft.reductions.per_class",
     "Schema": "weft.schema",
@@ -36,7 +38,19 @@ _HOMES = {
 }
 _PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
-__all__ = ["Model", "Multiclass", "Schema", "Stream", "catalogue", "compare", "load", "read", "register", "tune"]
+__all__ = [
+    "Client",
+    "Model",
+    "Multiclass",
+    "Schema",
+    "Stream",
+    "catalogue",
+    "compare",
+    "load",
+    "read",
+    "register",
+    "tune",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,8 @@ class Traits:
 
     pooled: bool = False
     """One model learns the rows of all tasks."""
+    independent: bool = False
+    """A row reads and changes numbers of its own task alone, in a round as well: tasks may be learned side by side."""
     task_names: tuple[Name, ...] = ()
     """The only tasks there can be, in order; empty: any task may come at any time."""
     counts_tasks: bool = False

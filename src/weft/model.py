@@ -26,9 +26,10 @@ from weft.learner import Learner, Target, Traits
 from weft.learners.catalogue import as_learner, built_in, is_known, register
 from weft.names import Name, Names, declared
 from weft.schema import Schema
-from weft.single_events import SINGLE_ROOM, SingleEvents
+from weft.single_events import SINGLE_ROOM, SingleEvents, stream_of
 from weft.storage.batch import Batch, empty_batch
 from weft.storage.growth import make_room_for_names, make_room_for_round, room_for_names
+from weft.storage.rows import as_table
 from weft.storage.single import Single
 from weft.storage.state import Sizes
 from weft.store.digests import FileError
@@ -160,13 +161,22 @@ class Model(SingleEvents, Forgetting, Learned):
         hyper, learn = self.learner.hyper, self._kernels.learn
         proposal = self._proposed(stream)
         self._compile(trace)
+        shards = parallel.shards_of(self._kernels, self.traits, proposal.batch, trace)
 
         def learn_from(batch: Batch, done: int) -> int:
             return learn(hyper, self.state, batch, done, scores, trace)
 
+        def learn_shards(batch: Batch, done: int) -> int:
+            parallel.learn(learn, hyper, self.state, shards, self._grown_for_round)
+            for shard in shards:
+                shard.report(scores, trace)
+            return len(batch.rounds) - 1
+
         with held_back():
             trace[:] = 0.0
-            self._run(proposal, learn_from, lambda batch: self.tally.count(batch, scores))
+            in_threads = len(shards) > 1
+            rule = learn_shards if in_threads else learn_from
+            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores), in_threads)
             return self._warning()
 
     def _stream(self, source: Any) -> Stream:
@@ -175,8 +185,9 @@ class Model(SingleEvents, Forgetting, Learned):
             is_new = not self.vocabulary.features.size.later
             source = Stream.of_source(source, self._schema, checks_fields=is_new)
         refusals.expect_stream(source)
-        refusals.refuse_other_schema(self._schema, source)
-        return source
+        stream: Stream = source
+        refusals.refuse_other_schema(self._schema, stream)
+        return stream
 
     def fit(self, stream: Any) -> "Model":
         """Fit a learner that refits to a whole stream at once, and to all rows from before; returns the model.
@@ -201,7 +212,8 @@ class Model(SingleEvents, Forgetting, Learned):
         labels, classes = stream.targets(self.target, known)
         refusals.refuse_positions(self.vocabulary.features, stream)
         schema = stream.schema if self.vocabulary.features.size.later == 0 else None
-        proposal = self.vocabulary.propose(stream, labels)._replace(classes=classes, schema=schema)
+        proposal = self.vocabulary.propose(stream, labels)
+        proposal = proposal._replace(classes=classes, schema=schema)
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
@@ -211,7 +223,13 @@ class Model(SingleEvents, Forgetting, Learned):
     def _sizes_after(self, proposal: Proposal) -> tuple[int, int]:
         return self.vocabulary.tasks.after(proposal.tasks), self.vocabulary.features.after(proposal.features)
 
-    def _run(self, proposal: Proposal, learn_from: Callable[[Batch, int], int], end: Callable[[Batch], None]) -> None:
+    def _run(
+        self,
+        proposal: Proposal,
+        learn_from: Callable[[Batch, int], int],
+        end: Callable[[Batch], None],
+        in_threads: bool = False,
+    ) -> None:
         """Accept the names of a proposal and learn its batch.
 
         Whoever runs out of memory before the first round finds the model as it was. Any failure after that leaves a
@@ -238,7 +256,8 @@ class Model(SingleEvents, Forgetting, Learned):
             end(batch)
         except BaseException as error:
             if has_begun or not isinstance(error, MemoryError):
-                self._guard.give_up(error, f"after {done} of {last} rounds")
+                where = f"in the middle of {last} rounds" if in_threads else f"after {done} of {last} rounds"
+                self._guard.give_up(error, where)
             raise
 
     def _compile(self, trace: Floats) -> None:
@@ -259,6 +278,11 @@ class Model(SingleEvents, Forgetting, Learned):
         """Room for the rounds of a batch from `done` on, at least for the first of them, and for so many names."""
         grown = make_room_for_round(self.state, self.learner.plan, tasks, features, batch, done, self.traits.pooled)
         self._replace_state(self._hooks.prepare(grown, batch.task[batch.rounds[done] :]))
+
+    def _grown_for_round(self, batch: Batch, done: int) -> Any:
+        """The state with room for the next round of a batch whose names are all known."""
+        self._make_room_for_rounds(batch, done, *self._sizes)
+        return self.state
 
     def _replace_state(self, state: Any) -> None:
         if state is not self.state:
@@ -294,7 +318,11 @@ class Model(SingleEvents, Forgetting, Learned):
     def _unlabelled(self, source: Any) -> Stream:
         """Records or a data frame to be scored."""
         assert self._schema is not None  # whoever calls has looked
-        return Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
+        stream = Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
+        if (strange := np.flatnonzero(self.strange_rows(stream))).size:
+            rows = f"row {strange[0]}" if len(strange) == 1 else f"{len(strange)} rows, the first is row {strange[0]},"
+            warnings.warn(f"{rows} without any feature that the model knows; are these the same fields?", stacklevel=4)
+        return stream
 
     def _like(self, X: Any, task: Any, found: Any) -> Any:
         """A column of the library of a data frame that was scored by its schema; else what was found."""
@@ -351,7 +379,12 @@ class Model(SingleEvents, Forgetting, Learned):
         The parts add up to the score (`explanation`). An unknown task is explained as the newcomer that it would
         be; unknown features are ignored. `x` and `task` as in `predict_one`.
         """
-        return self._explain(self._stream_of_one(x, task), per_feature)
+        if self._schema is not None and isinstance(x, Mapping):
+            event = self._event(x, None, task, None)
+            return self._explain(stream_of(event._replace(label=None), self._schema), per_feature)
+        if task is None:
+            raise ValueError("task is missing; name the task that the event belongs to")
+        return self._explain(Stream(as_table(x), None, [task]), per_feature)
 
     @reads
     def _explain(self, stream: Stream, per_feature: bool) -> Explanation:

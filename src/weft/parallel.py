@@ -1,8 +1,12 @@
-"""Bulk scoring in several threads: compiled kernels release the interpreter lock, and a score changes nothing.
+"""Bulk scoring and learning in several threads: compiled kernels release the interpreter lock.
 
-A batch is cut between rounds into contiguous parts of about equally many examples, and each part is scored by the same
-kernel, in the thread that is free first. The score of an example depends on the state and on its own row alone, so the
-number of threads changes no bit.
+**Scoring** changes nothing. A batch is cut between rounds into contiguous parts of about equally many examples, and
+each part is scored by the same kernel, in the thread that is free first. The score of an example depends on the state
+and on its own row alone, so the number of threads changes no bit.
+
+**Learning**, where tasks do not interact (`Traits.independent`): a batch is cut by tasks into as many shards as there
+are threads (`storage.shards`), and each shard is learned by the learner's own kernel, in the order of the stream. What
+a row reads and changes belongs to its own task, so the number of threads changes no bit either.
 
 Threads are made for one call and have ended when it returns, whatever happens: none is kept that a fork could lose, and
 the state is not read any more when its guard lets a writer in.
@@ -10,6 +14,7 @@ the state is not read any more when its guard lets a writer in.
 
 import _thread
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -19,8 +24,9 @@ import numpy as np
 
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import PLAIN
-from weft.learner import Kernels
+from weft.learner import Kernels, Traits
 from weft.storage.batch import Batch
+from weft.storage.shards import Shard, Stock, by_task
 
 LEAST_NONZEROS = 1 << 17
 """Fewer non-zeros are not worth a thread: that many take 0.2 to 7 ms, and a thread that finds a free processor 0.1."""
@@ -29,7 +35,14 @@ MOST_THREADS = 4
 """Unless `WEFT_THREADS` says otherwise: scoring waits for memory, which more threads would not bring sooner."""
 
 PARTS = 4
-"""For every thread: one that finds its processor busy leaves its later parts to the others."""
+"""For every thread that scores: one that finds its processor busy leaves its later parts to the others."""
+
+WINDOW = 1 << 15
+"""Rounds of a shard that a kernel is given at once: it looks at all of their rows before it begins, and may have to
+begin again when there is no room."""
+
+FEW = 64
+"""Rounds that are learned in one thread after the state has grown, before the others go on."""
 
 VARIABLE = "WEFT_THREADS"
 
@@ -53,7 +66,7 @@ def _processors() -> int:
 def predict(kernels: Kernels, hyper: Any, state: Any, batch: Batch, scores: Floats) -> None:
     """Fill `scores`, in several threads if the kernel is compiled and the batch is large enough."""
     kernel, enough = kernels.predict, _nonzeros(batch) // LEAST_NONZEROS
-    threads = min(enough, thread_count()) if enough > 1 and kernels.compiled and not PLAIN else 1
+    threads = _threads_for(kernels, enough)
     if threads == 1:
         kernel(hyper, state, batch, scores)
         return
@@ -63,6 +76,11 @@ def predict(kernels: Kernels, hyper: Any, state: Any, batch: Batch, scores: Floa
         return lambda: kernel(hyper, state, part, scores[begin:end])
 
     _run([scoring(lo, hi) for lo, hi in _cuts(batch, min(enough, PARTS * threads))], threads)
+
+
+def _threads_for(kernels: Kernels, enough: int) -> int:
+    """How many threads to use when there is `enough` to do for so many."""
+    return min(enough, thread_count()) if enough > 1 and kernels.compiled and not PLAIN else 1
 
 
 def _nonzeros(batch: Batch) -> int:
@@ -89,7 +107,68 @@ def _part(batch: Batch, lo: int, hi: int) -> Batch:
         row=row - first,
         indptr=batch.indptr[first : last + 2],
         rounds=batch.rounds[lo : hi + 1] - begin,
+        weight=batch.weight[begin:end],  # empty if all are 1
     )
+
+
+# --- learning ---
+
+
+def shards_of(kernels: Kernels, traits: Traits, batch: Batch, trace: Floats) -> list[Shard]:
+    """The parts of a batch that can be learned at the same time; none, or one, if it is to be learned as it is."""
+    if not traits.independent:
+        return []
+    threads = _threads_for(kernels, _nonzeros(batch) // LEAST_NONZEROS)
+    return by_task(batch, threads, trace) if threads > 1 else []
+
+
+def learn(
+    kernel: Callable[..., int], hyper: Any, state: Any, shards: Sequence[Shard], grow: Callable[[Batch, int], Any]
+) -> None:
+    """Learn all shards, a thread for each, and fill their scores and traces.
+
+    `grow(batch, done)` makes room for the round after `done` rounds of a shard's batch, and returns the state. It is
+    called when all threads have ended.
+    """
+    done = [0] * len(shards)
+    while True:
+        stock = Stock(state, len(shards))
+        left = [n for n, shard in enumerate(shards) if done[n] < len(shard.examples)]
+        _run([_learning(kernel, hyper, stock, shards[n], n, done) for n in left], len(left))
+        stock.close()
+        left = [n for n in left if done[n] < len(shards[n].examples)]
+        if not left:
+            return
+        first = left[0]
+        state = grow(shards[first].batch, done[first])
+        done[first] += _learn_few(kernel, hyper, state, shards[first], done[first])
+
+
+def _learning(
+    kernel: Callable[..., int], hyper: Any, stock: Stock, shard: Shard, number: int, done: list[int]
+) -> Callable[[], None]:
+    """Learns a shard to its end, or until there is no room left for its next round."""
+
+    def call() -> None:
+        while done[number] < len(shard.examples):
+            lo = done[number]
+            hi = min(lo + WINDOW, len(shard.examples))
+            part, scores, trace = _part(shard.batch, lo, hi), shard.scores[lo:hi], shard.trace[lo:hi]
+            at = kernel(hyper, stock.state(number), part, 0, scores, trace)
+            while at < hi - lo and stock.refill(number, part, at):
+                at = kernel(hyper, stock.state(number), part, at, scores, trace)
+            done[number] = lo + at
+            if at < hi - lo:
+                return
+
+    return call
+
+
+def _learn_few(kernel: Callable[..., int], hyper: Any, state: Any, shard: Shard, done: int) -> int:
+    """Learn some rounds, at least the one that there was no room for; returns how many."""
+    end = min(done + FEW, len(shard.examples))
+    scores, trace = shard.scores[done:end], shard.trace[done:end]
+    return kernel(hyper, state, _part(shard.batch, done, end), 0, scores, trace)
 
 
 # --- threads ---
@@ -112,6 +191,7 @@ class _Helper:
                 call()
         except BaseException as error:
             self.error = error
+            deque(self._calls, 0)  # takes all that are left
         finally:
             self.running.release()
 
@@ -119,7 +199,7 @@ class _Helper:
 def _run(calls: Sequence[Callable[[], None]], threads: int) -> None:
     """Make all calls, in this thread and in helpers that take the next call whenever they are free.
 
-    An error is raised when all threads have ended.
+    After an error no further call is begun; it is raised when all threads have ended.
     """
     shared = iter(calls)  # a thread whose processor is busy elsewhere takes fewer
     helpers = [_Helper(shared) for _ in range(threads - 1)]
@@ -134,6 +214,7 @@ def _run(calls: Sequence[Callable[[], None]], threads: int) -> None:
     finally:
         while unfinished:
             try:
+                deque(shared, 0)
                 if unfinished[-1].thread is not None:
                     with unfinished[-1].running:
                         pass

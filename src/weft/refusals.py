@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft.compiled.arrays import Floats
+from weft.encoding.given import read_weights
 from weft.graphs.reading import Graph
 from weft.labels import UNKNOWN, Classes, expect_label
 from weft.learner import Learner
@@ -14,7 +15,7 @@ from weft.maths.losses import LOGISTIC
 from weft.names import Name, Names, declared
 from weft.schema import Schema
 from weft.storage.rows import REMEDY
-from weft.stream import Stream, read_weights
+from weft.stream import Stream
 
 
 def with_tasks(learner: Learner, tasks: Any) -> tuple[Learner, list[Name]]:
@@ -89,8 +90,11 @@ def refuse_other_schema(schema: Schema | None, stream: Stream) -> None:
 
 
 def refuse_positions(features: Names, stream: Stream) -> None:
-    """Columns without names for a model that has learned names, and a dense table of another width than before."""
-    width = stream.columns
+    """Columns without names for a model that has learned names, and a dense table of another width than before.
+
+    A sparse matrix may have any number of columns: those that were never seen are not known yet.
+    """
+    width, learned = stream.columns, features.columns
     if width is None:
         return
     if features.has_text:
@@ -98,10 +102,10 @@ def refuse_positions(features: Names, stream: Stream) -> None:
             f"the rows have {width} columns without names, but the model has learned features with names, such as "
             f"{features[features.columns]!r}; give dicts or a data frame with these names"
         )
-    if stream.is_dense and features.columns and width != features.columns:
+    if stream.is_dense and learned > 0 and width != learned:
         raise ValueError(
-            f"the table has {width} columns, but the model has learned tables with {features.columns}; "
-            "give the same columns, or names for them"
+            f"the table has {width} columns, but the model has learned rows with {learned}; give the same columns, "
+            "names for them, or a sparse matrix"
         )
 
 

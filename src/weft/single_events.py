@@ -76,7 +76,7 @@ class SingleEvents:
             return self._learn_event(x, y, task, 1.0 if weight is None else weight)
         event = self._event(x, y, task, weight)
         if self._lacks_values(event):
-            return float(self.learn(_stream_of(event, self._schema))[0])
+            return float(self.learn(stream_of(event, self._schema))[0])
         return self._learn_event(event.features, event.label, event.task, event.weight)
 
     def _event(self, record: Mapping[str, Any], y: Any, task: Any, weight: float | None) -> Event:
@@ -232,7 +232,7 @@ class SingleEvents:
             return self._score_event(x, task)
         event = self._event(x, None, task, None)
         if self._lacks_values(event):
-            return float(self.score(_stream_of(event._replace(label=None), self._schema))[0])
+            return float(self.score(stream_of(event._replace(label=None), self._schema))[0])
         return self._score_event(event.features, event.task)
 
     def _score_event(self, x: Any, task: Any) -> float:
@@ -266,13 +266,6 @@ class SingleEvents:
             raise ValueError("task is missing; name the task that the event belongs to")
         return float(self.score(as_table(x), [task])[0])
 
-    def _stream_of_one(self, x: Any, task: Name | None) -> Stream:
-        """One event without a label as a stream; `x` and `task` as in `predict_one`."""
-        x = x if type(x) is dict else named_row(x)
-        if self._schema is not None and isinstance(x, Mapping):
-            return _stream_of(self._event(x, None, task, None)._replace(label=None), self._schema)
-        return Stream(as_table(x), None, [task])
-
     def _make_single(self) -> Single:
         # Room for every feature there is, and as many to come; longer rows fall back to the batch path.
         room = min(2 * len(self.vocabulary.features), SINGLE_ROOM)
@@ -280,7 +273,8 @@ class SingleEvents:
         return self._single
 
 
-def _stream_of(event: Event, schema: Schema) -> Stream:
+def stream_of(event: Event, schema: Schema) -> Stream:
+    """The stream of one event."""
     collector = Collector(schema, Lexicon(), Lexicon())
     collector.add(event)
     return Stream.of_encoded(collector.encoded(), schema)

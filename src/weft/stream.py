@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.encoding.careful import LARGEST_WEIGHT
 from weft.encoding.collected import Encoded, label_codes, round_bounds
+from weft.encoding.given import label_table, read_labels, read_weights
 from weft.encoding.sources import encode
-from weft.labels import PLAIN, SIZE, UNKNOWN, Classes, Labels, label_array, too_large
+from weft.labels import PLAIN, SIZE, UNKNOWN, Classes, Labels, too_large
 from weft.learner import Target
 from weft.names import Name, plain
 from weft.schema import Schema, as_schema
@@ -22,12 +22,10 @@ from weft.storage.events import (
     read_rounds,
     read_tasks,
     recode,
-    refuse_masked,
     refuse_repeated_tasks,
-    same_length,
 )
 from weft.storage.lexicon import CodedRows
-from weft.storage.rows import Rows, first_masked, is_sparse, read_rows, tidy
+from weft.storage.rows import Rows, is_sparse, read_rows, tidy
 
 
 class Stream:
@@ -218,7 +216,7 @@ class Stream:
         data = read_rows(X)
         if isinstance(tasks, str) or not isinstance(tasks, Iterable):
             raise ValueError(f"tasks={tasks!r} must be a list of names, one per column of Y")
-        Y = _labels(Y)
+        Y = label_table(Y)
         names = [plain(name, "task name") for name in tasks]
         n, k = data.length, len(names)
         if n == 0 or k == 0:
@@ -400,36 +398,3 @@ class Stream:
     def shuffled(self, seed: int) -> "Stream":
         """The same rounds in a random order."""
         return self.take(np.random.default_rng(seed).permutation(self.n_rounds))
-
-
-def read_labels(y: Any, n: int) -> Labels | None:
-    """Labels as they are; NaN stays (a dormant task), infinity does not."""
-    if y is None:
-        return None
-    labels = _labels(y)
-    if labels.values.ndim != 1:
-        raise ValueError(f"y has {labels.values.ndim} dimensions; give one label per row")
-    same_length("y", len(labels.values), n)
-    return labels
-
-
-def _labels(y: Any) -> Labels:
-    """New arrays of labels; a masked one is missing, as NaN is."""
-    labels = label_array(y)
-    if first_masked(y) is not None:
-        labels.values[np.ma.getmaskarray(y)] = np.nan
-    return labels
-
-
-def read_weights(weight: Any, n: int) -> Floats:
-    """Weights of events: numbers from 0 to LARGEST_WEIGHT."""
-    refuse_masked("weight", weight)
-    found = np.array(weight, np.float64, ndmin=1)
-    if found.ndim != 1:
-        raise ValueError(f"weight has {found.ndim} dimensions; give one number per row")
-    same_length("weight", len(found), n)
-    wrong = ~((found >= 0.0) & (found <= LARGEST_WEIGHT))
-    if np.any(wrong):
-        at = int(np.argmax(wrong))
-        raise ValueError(f"row {at}: weight {found[at]:g}; weights are numbers from 0 to {LARGEST_WEIGHT:g}")
-    return found

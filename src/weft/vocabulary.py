@@ -133,8 +133,8 @@ class Vocabulary:
         data = stream._events.data
         if isinstance(data.features, int) and self.features.has_only_columns and not unknown:
             return _first_columns(data, self.features.columns)
-        slots = self.features.locate(data.features)[0] if unknown else self.features.known(data.features)
-        return data if slots is None else _with_slots(data, slots)
+        places = self.features.locate(data.features)[0] if unknown else self.features.known(data.features)
+        return data if places is None else _with_slots(data, places)
 
 
 def _batch(stream: Stream, rows: Rows, labels: Floats, task: Ints) -> Batch:

@@ -113,7 +113,8 @@ class Trial:
         assert finish(fork(self.arguments(self.given))) == 0
         names = {path.name for path in self.real.parent.iterdir()}
         last = json.loads((self.real.parent / "m.weft.progress").read_text())["states"][-1].get("open_round")
-        assert names == {"m.weft", "m.weft.progress"} | ({f"m.weft.before-{last['name']}"} if last else set())
+        wanted = {"m.weft", "m.weft.progress"} | ({f"m.weft.before-{last['name']}"} if last else set())
+        assert names == wanted, (names, wanted)
 
 
 def attack(count, seed, events=40):

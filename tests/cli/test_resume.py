@@ -114,6 +114,16 @@ def test_one_model_before_the_last_round_is_kept_as_long_as_it_is_needed(weft_co
     assert kept(tmp_path) == ["m.weft.before-lunch"]
 
 
+def test_what_a_killed_run_had_begun_to_write_is_removed(weft_command, events, tmp_path):
+    """Also of the model before the last round, whose name no later run writes to."""
+    names = [f".{target}.weft-00000000000000aa.tmp" for target in ("m.weft", f"m.weft.before-{'1f' * 8}")]
+    others = [f".{target}.weft-00000000000000aa.tmp" for target in ("m.weft.before-lunch", "other.weft.before-1f")]
+    for name in (*names, *others):
+        (tmp_path / name).write_bytes(b"half")
+    weft_command("learn", events, "--model", "m.weft", "--quiet")
+    assert sorted(path.name for path in tmp_path.glob(".*.tmp")) == sorted(others)
+
+
 def test_a_model_before_the_last_round_that_is_gone_ends_the_round(weft_command, tmp_path):
     lines, path = rounds_file(5), tmp_path / "e.jsonl"
     path.write_text("".join(lines))

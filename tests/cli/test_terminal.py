@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 
 from weft.cli.learn import _Bar
-from weft.cli.predict import _csv_lines
+from weft.cli.predictions import Form, _CsvLines
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r\x7fann\u2066"
 
@@ -61,8 +61,9 @@ def test_csv_in_a_terminal(monkeypatch):
             return True
 
     monkeypatch.setattr("sys.stdout", Terminal())
-    assert controls(_csv_lines("binary", False, is_shown=True)([EVIL], [1.0])) == []
-    assert controls(_csv_lines("binary", False, is_shown=False)([EVIL], [1.0])) != []
+    columns = {"id": [EVIL], "task": [EVIL], "score": [1.0], "label": [EVIL]}
+    assert controls(_CsvLines(Form())(columns)) == []
+    assert controls(_CsvLines(Form("out.csv"))(columns)) != []
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ class Events:
         """All rows as the form has them."""
         if self.form == "named":
             return [{f"f{f}": value for f, value in row.items()} for row in self.rows]
-        width = max((f for row in self.rows for f in row), default=0) + 1
+        widest = max((f for row in self.rows for f in row), default=0) + 1
+        width = widest if self.form == "sparse" else FEATURES  # a dense table always has the same columns
         dense = np.zeros((len(self.rows), width))
         for i, row in enumerate(self.rows):
             for f, value in row.items():

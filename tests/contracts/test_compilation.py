@@ -59,7 +59,6 @@ def feed(setting, model):
         sparse.csc_array(X.astype(np.float32)),
         sparse.coo_array(X),
         X.tolist(),
-        [{f"f{j}": v for j, v in enumerate(x)} for x in X],
         X.astype(object),
     ]
     for at, table in enumerate(tables):
@@ -76,10 +75,14 @@ def feed(setting, model):
         X[1],
         X[1].tolist(),
         sparse.csr_array(X[1:2]),
+        [{f"f{j}": v for j, v in enumerate(x)} for x in X],  # from here on with names
         {"f0": 1, "f1": True, "f2": np.float32(2)},
         {"f0": 1.0},
         {},
     ):
+        if isinstance(x, list) and isinstance(x[0], dict):
+            model.learn(weft.Stream(x, y, tasks, rounds))
+            continue
         for label in (1, 1.0, np.int64(-1), np.float32(1)):
             model.learn_one(x, None if setting.target == "point" else label, "ann")
             model.predict_one(x, "ann")

@@ -64,11 +64,16 @@ def test_unknown_features_are_dropped(setting, layout):
 def test_columns_beyond_the_known_ones_are_dropped(setting, soon_hashed):
     model, events = learned(setting, "dense")
     X, tasks = events.table(), list(events.tasks)
-    wide = np.hstack([X, np.full((len(X), 3), 7.0)])
-    expected = _as_learned(model, wide, tasks) if setting.reads_unknown else model.score(X, tasks)
+    wide = sparse.csr_array(np.hstack([X, np.full((len(X), 3), 7.0)]))
+    rows = [wide[[i]] for i in range(len(X))]
+    expected = _as_learned(model, rows, tasks) if setting.reads_unknown else model.score(X, tasks)
     assert np.array_equal(model.score(wide, tasks), expected)
-    assert np.array_equal(model.score(sparse.csr_array(wide), tasks), expected)
-    assert np.array_equal(model.score(X[:, :2], tasks), model.score(np.hstack([X[:, :2], 0 * X[:, 2:]]), tasks))
+    narrow = model.score(sparse.csr_array(X[:, :2]), tasks)
+    assert np.array_equal(narrow, model.score(np.hstack([X[:, :2], 0 * X[:, 2:]]), tasks))
+    for other in (wide.toarray(), X[:, :2]):  # columns of a dense table have their meaning from their number
+        for one in (model, weft.Model.from_bytes(model.to_bytes())):
+            with pytest.raises(ValueError, match=r"the table has \d+ columns, but the model has learned rows with"):
+                one.score(other, tasks)
 
 
 def test_an_unknown_task_reads_what_a_fresh_one_would(setting, layout):

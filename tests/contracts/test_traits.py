@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import weft
 from contracts.settings import NAMES, SETTINGS
@@ -109,7 +110,7 @@ def test_least_features(setting):
 def test_unknown_features(setting):
     model = learned(setting)
     X = make_events(setting.target, "rounds", "dense", seed=92).table()[:, : len(model.features)]
-    wide = np.hstack([X, np.full((len(X), 2), 5.0)])
+    wide = sparse.csr_array(np.hstack([X, np.full((len(X), 2), 5.0)]))
     same = np.array_equal(model.score(wide, "ann"), model.score(X, "ann"))
     assert same != setting.traits.reads_unknown
 

@@ -129,6 +129,14 @@ def test_resistances_in_series_and_in_parallel():
     assert resistances(clique(2, 2.0))[1, 2] == pytest.approx(2 / 3)
 
 
+def test_resistances_of_strong_ties():
+    """Rows of A sum to 1 up to the rounding of their entries, which are large here."""
+    W = np.random.default_rng(0).uniform(1e9, 3e9, size=(6, 6))
+    A = laplacian(np.triu(W, 1) + np.triu(W, 1).T)
+    assert np.abs(A.dense(1.0).sum(axis=1) - 1.0).max() > 1e-9
+    assert resistances(A)[0, 1:].min() > 0.0
+
+
 def test_the_printed_coefficient_is_wrong():
     """Proposition 3.1 has |R|_1 / n^2: for k = 1, where A^-1 = 1, that gives 3/4."""
     R = np.array([[0.0, 1.0], [1.0, 0.0]])

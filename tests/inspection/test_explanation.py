@@ -209,3 +209,12 @@ def test_many_features_are_cut():
     text = str(model.explain(x, "ann", per_feature=True))
     assert text.splitlines()[-1].strip() == "and 4 more features"
     assert text.index("f13") < text.index("f12")
+
+
+@pytest.mark.parametrize("setting", LINEAR, ids=str)
+def test_shares_have_a_row_per_neighbour_and_an_entry_per_feature(setting):
+    model, _ = learned(setting)
+    indices = np.arange(3)
+    shares = model.learner.explain(model.state, 0, len(model.tasks), indices)
+    assert shares.own.shape == shares.shared.shape == (3,)
+    assert shares.neighbours.shape == (len(shares.slots), 3)

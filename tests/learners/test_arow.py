@@ -232,3 +232,9 @@ def test_one_known_figure():
         one.learn(weft.streams.related_tasks(30, 3000, round_size=5))
     assert model.tally.total["error"] == 0.249
     assert other.tally.total["error"] > 0.249
+
+
+@pytest.mark.parametrize("r", [0, -1.0, float("nan"), float("inf"), "1"])
+def test_refused_parameters(r):
+    with pytest.raises(ValueError, match=f"arow: r={r!r} must be a finite number > 0"):
+        weft.Model("arow", r=r)

@@ -19,6 +19,7 @@ from learners.batch_runs import (
     stream,
 )
 from oracles import smoothed_batch
+from weft.learners.refit.kept_rows import data_of
 
 CASES = {
     "stl": ({}, lambda order, X, y: fit_stl(X, y)),
@@ -129,3 +130,19 @@ def test_rows_of_absurd_sizes(size):
         if name == "stl":
             W = model.weights()[0]
             assert np.maximum(0, 1 - y * (X @ W)).mean() + 5e-3 * W @ W <= 1 + 1e-12
+
+
+def test_one_hypothesis_is_trained_once():
+    """There is nothing to alternate between: the assignment stays."""
+    X, y, task = rows(1)
+    model = weft.Model("shamo", m=1, tasks=K).fit(stream(X, y, task))
+    found = model.learner.run(data_of(model.state), np.zeros(K, np.int64), 1, np.zeros(len(y)))
+    assert len(found.totals) == 1
+
+
+def test_the_next_fit_starts_from_the_dual_variables_of_the_last():
+    X, y, task = rows(1)
+    model = weft.Model("smtl-e", tasks=K).fit(stream(X, y, task))
+    ratios = model.state.ratios[: len(y), :K]
+    assert np.all((ratios >= 0.0) & (ratios <= 1.0))
+    assert np.all(ratios.max(axis=0) > 0.0)

@@ -124,3 +124,24 @@ def test_usage_is_part_of_a_file(name):
     found, again = model.usage(), weft.Model.from_bytes(model.to_bytes()).usage()
     np.testing.assert_array_equal(found.kept, again.kept)
     assert found[1:] == again[1:]
+
+
+@pytest.mark.parametrize("width", range(4, 20))
+def test_rows_with_gaps_of_every_width(width):
+    """Kept rows are read as blocks if they lack no feature; four features over any width are not such a row."""
+    rng = np.random.default_rng(width)
+    X = np.zeros((2, 20))
+    X[0, :4], X[1, [0, 1, 2, width]] = rng.normal(size=(2, 4)) + 2.0
+    model = weft.Model("mt-perceptron", kernel={"name": "linear", "normalize": False}, graph="none", features=20)
+    model.learn(weft.Stream(X, [1, -1], [0, 0]))
+    kept = [row.coefficient for row in model.support()]
+    assert len(kept) == 2
+    x = rng.normal(size=(1, 20))
+    np.testing.assert_allclose(model.score(x, [0]), [kept @ (X @ x[0])], rtol=1e-12)
+
+
+def test_relations_are_those_of_the_graph():
+    model = weft.Model("mt-perceptron")
+    assert model.relations().shape == (0, 0)
+    model.learn(weft.Stream(np.eye(3), [1, -1, 1], ["a", "b", "c"]))
+    np.testing.assert_allclose(model.relations(), (np.eye(3) + 1.0) / 4.0, rtol=1e-12)

@@ -273,3 +273,11 @@ def test_named_features_count_when_they_are_met():
         theta[:, :d] -= np.outer(rate * 2 * (score - label) * geometry.inverse_root[:, task], x)
     order = [known.index(name) for name in model.features]
     assert deviation(model.weights(), (geometry.inverse_root @ softmax(theta))[:, order]) <= 1e-12
+
+
+def test_a_new_feature_that_loses_all_its_weight_at_once():
+    """It enters with e^37 times the weight of the others: the sum without it has to be made anew."""
+    model = weft.Model("mt-eg", eta=37.0, b=0.0, loss="absolute")
+    model.learn(weft.Stream([{"a": 1.0, "b": 1.0}], [-100.0], ["t"]))
+    model.learn(weft.Stream([{"c": 1.0}], [-100.0], ["t"]))
+    np.testing.assert_allclose(model.weights(), softmax(np.full((1, 3), -37.0)), rtol=1e-12)

@@ -187,3 +187,15 @@ def test_a_graph_refuses_other_tasks():
     model = weft.Model("foml", graph=CLIQUES)
     with pytest.raises(ValueError, match="does not name the task 9"):
         model.learn_one({"a": 1.0}, 1, 9)
+
+
+def test_the_trace_has_the_step_of_rows_that_moved_something():
+    X, y, task, bounds = events(0, single=True)
+    model = weft.Model("foml", C=0.3, condition="mistake")
+    trace = np.full((len(y), 4), np.nan)
+    scores = model.learn(stream_of(X, y, task, bounds), trace=trace)
+    moved = (y * scores <= 0.0) & np.any(X != 0.0, axis=1)
+    assert moved.any()
+    assert not moved.all()
+    np.testing.assert_array_equal(trace[:, 1], np.where(moved, 0.3, 0.0))
+    np.testing.assert_allclose(trace[:, 0], np.maximum(0.0, 1.0 - y * scores), rtol=1e-12)

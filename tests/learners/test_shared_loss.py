@@ -6,6 +6,7 @@ import scipy.sparse
 
 import weft
 from oracles import shared_loss as oracle
+from weft.store.codec import FileError, decode, encode
 
 ALGORITHMS = ("finite-horizon", "infinite-horizon", "implicit")
 LOSSES = ("hinge", "epsilon-insensitive", "uniclass")
@@ -218,3 +219,18 @@ def test_the_kernel_form(algorithm, loss, kernel):
 def _squared_norm(kernel, row):
     x = np.array(list(row.values()), float)
     return oracle.kernel_value(kernel, x, x)
+
+
+def test_a_file_whose_kept_rows_lie_outside_their_values():
+    """Each of the conditions alone; rows that end where the values end are right."""
+    model = weft.Model("implicit", kernel="linear")
+    model.learn(weft.Stream(np.eye(4), [1, -1, 1, -1], [0, 1, 0, 1]))
+    header, arrays = decode(model.to_bytes())
+    begin, end = arrays["state.begin"], arrays["state.end"]
+    assert arrays["state.newest"].max() == len(begin)
+    assert weft.Model.from_bytes(encode(header, arrays)).to_bytes() == model.to_bytes()
+    for name, at, value in (("begin", 0, -1), ("begin", 1, end[1] + 1), ("end", -1, end[-1] + 1)):
+        other = arrays[f"state.{name}"].copy()
+        other[at] = value
+        with pytest.raises(FileError, match="kept rows lie outside their values"):
+            weft.Model.from_bytes(encode(header, {**arrays, f"state.{name}": other}))

@@ -9,6 +9,7 @@ import pytest
 import weft
 from learners.smoothed_runs import FEATURES, events, named, stream_of
 from oracles.smoothed import Osmtl
+from weft.store.codec import FileError, decode, encode
 
 SETTINGS = {
     "by theory, doubling": {},
@@ -150,3 +151,15 @@ def test_a_threshold_that_nothing_passes_is_remarked():
 def test_refused_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         weft.Model("osmtl-e", **parameters)
+
+
+def test_a_file_whose_neighbours_are_not_different_tasks():
+    model = weft.Model("osmtl-e", neighbours=2, alpha=0.5, C=0.5, lam=0.2)
+    model.learn(weft.Stream(np.eye(4), [1, -1, 1, -1], list("abcd"), rounds=[0] * 4))
+    header, arrays = decode(model.to_bytes())
+    ids = arrays["state.ids"]
+    for wrong in ([3, 3], [1, 2]):  # task 0 twice the same neighbour, or itself
+        other = ids.copy()
+        other[0] = wrong
+        with pytest.raises(FileError, match="neighbours are not different tasks"):
+            weft.Model.from_bytes(encode(header, {**arrays, "state.ids": other}))

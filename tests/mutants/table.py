@@ -64,6 +64,7 @@ _LEARNERS, _LAWS, _MATHS, _GUARANTEES = (
 )
 _BUDGET = f"{_LEARNERS}budget.py -k 'name_alone or several or not_declared or matrix or one_task or oldest or longer'"
 _COLUMNS = f"{_LEARNERS}column_blocks.py -k '(mtrbp or mtbprj-2) and 37 or mtforg and 16 or one_by_one'"
+_SHARES = "tests/inspection/test_explanation.py -k '(shares or add_up) and (foml or omtrl or romco or coml or cw-col)'"
 _EXPLAINED = "tests/inspection/test_explanation.py -k 'mt-ogd or mt-pnorm or mt-eg or mt-ftrl'"
 
 FAMILIES = (
@@ -93,7 +94,9 @@ FAMILIES = (
         f"{_LEARNERS}descent_lazy.py",
         first={
             "ball_shift": (f"{_LEARNERS}projections.py",),
+            "cliques_ball": (f"{_LEARNERS}descent_growth.py", f"{_LEARNERS}descent_lazy.py -k mahalanobis"),
             "distances": (f"{_LEARNERS}distances.py",),
+            "dual_growth": (f"{_LEARNERS}descent_growth.py",),
             "forms": (_EXPLAINED,),
             "hedge*": (f"{_LEARNERS}hedge.py",),
             "leader": (f"{_LEARNERS}mirror_maps.py",),
@@ -117,16 +120,19 @@ FAMILIES = (
         f"{_LEARNERS}budget.py -k 'scores_and_active_sets or every_step'",
         f"{_LAWS}budget_laws.py",
         first={
+            "active_set": (f"{_LEARNERS}budget_usage.py",),
             "column*": (_COLUMNS,),
+            "kernel_columns": (f"{_LEARNERS}budget_usage.py",),
+            "task_weights": (f"{_LEARNERS}budget_usage.py",),
             "inverse": (f"{_LEARNERS}inverse.py",),
-            "parameters": (f"{_LEARNERS}budget_refusals.py",),
+            "parameters": (f"{_LEARNERS}budget_refusals.py", f"{_LEARNERS}budget_usage.py"),
             "symmetric": (f"{_LEARNERS}symmetric.py", f"{_LEARNERS}inverse.py"),
             "usage": (f"{_LEARNERS}budget_usage.py",),
         },
         share=2,
     ),
     learners("smoothed", f"{_LEARNERS}smoothed.py", f"{_LAWS}smoothed_laws.py", f"{_LEARNERS}smoothed_settling.py"),
-    learners("relations", f"{_LEARNERS}relationship.py"),
+    learners("relations", f"{_LEARNERS}relationship.py", _SHARES),
     learners(
         "low_rank",
         f"{_LEARNERS}romco.py -k equals_the_oracle",
@@ -137,6 +143,8 @@ FAMILIES = (
         f"{_LEARNERS}lapack_steps.py",
         f"{_LAWS}robust_laws.py -k 'not coml and not cw'",
         first={
+            "romco": (_SHARES,),
+            "rounds": (f"{_LAWS}robust_laws.py -k 'not coml and not cw'",),
             "lapack_steps": (f"{_LEARNERS}lapack_steps.py",),
             "pieces": (f"{_LEARNERS}lapack_steps.py", f"{_LEARNERS}compiled_steps.py"),
             "personal": (f"{_LEARNERS}personal.py",),
@@ -146,7 +154,10 @@ FAMILIES = (
         },
     ),
     learners(
-        "collaborative", f"{_LEARNERS}collaborative.py", f"{_LAWS}robust_laws.py -k 'coml or cw_col or one_task_one'"
+        "collaborative",
+        _SHARES,
+        f"{_LEARNERS}collaborative.py",
+        f"{_LAWS}robust_laws.py -k 'coml or cw_col or one_task_one'",
     ),
     learners(
         "refit",

@@ -2,6 +2,8 @@
 
 import pytest
 
+import weft
+from weft.streams import read_chunks
 from weft.streams.csv_cells import Cells
 
 
@@ -20,3 +22,27 @@ from weft.streams.csv_cells import Cells
 )
 def test_where_a_record_ends(text, expected):
     assert Cells(",", None).is_closed(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("separator", "decimal", "text", "expected"),
+    [
+        (None, None, "task;y;a\nann;1;1,5\n", 1.5),
+        (";", ".", "task;y;a\nann;1;2.5\n", 2.5),
+        ("\t", ",", "task\ty\ta\nann\t1\t1,5\n", 1.5),
+        ("~", None, "task~y~a\nann~1~3\n", 3.0),
+    ],
+)
+@pytest.mark.parametrize("schema", [None, weft.Schema(task="task", label="y")])
+def test_separator_and_decimal_point_may_be_given(tmp_path, separator, decimal, text, expected, schema):
+    path = tmp_path / "e.csv"
+    path.write_text(text)
+    [chunk] = read_chunks(path, separator=separator, decimal=decimal, schema=schema)
+    assert [{"a": expected}] == chunk.X
+
+
+def test_what_is_not_a_separator(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text("task,y\na,1\n")
+    with pytest.raises(ValueError, match="the separator '::' is not one ASCII character"):
+        list(read_chunks(path, separator="::"))

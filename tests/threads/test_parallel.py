@@ -151,3 +151,54 @@ def test_a_forked_child_scores_in_threads_as_well(small_parts):
     if child == 0:
         os._exit(0 if np.array_equal(model.score(stream), expected) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# --- learning ---
+
+
+def failing_in(model, thread_is_caller):
+    """The kernel of learning fails in the thread of the caller, or in another one; the other shard waits for it."""
+    learn, caller, failed = model._kernels.learn, threading.get_ident(), threading.Event()
+
+    def kernel(*arguments):
+        if len(arguments[2].task) == 0:
+            return learn(*arguments)
+        if (threading.get_ident() == caller) == thread_is_caller:
+            failed.set()
+            raise MemoryError
+        assert failed.wait(30)
+        return learn(*arguments)
+
+    model._kernels = model._kernels._replace(learn=kernel)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_shard_that_fails_leaves_a_model_that_says_so(small_parts, here):
+    model, threads = weft.Model("pa"), threading.active_count()
+    model.learn(large())
+    failing_in(model, here)
+    with pytest.raises(MemoryError):
+        model.learn(large())
+    assert threading.active_count() == threads
+    with pytest.raises(RuntimeError, match=r"interrupted by MemoryError in the middle of 400 rounds.*from its file"):
+        model.to_bytes()
+
+
+def test_after_an_error_no_further_call_is_begun():
+    begun = []
+
+    def call():
+        begun.append(1)
+        raise ValueError("failed")
+
+    with pytest.raises(ValueError, match="failed"):
+        parallel._run([call] * 50, 2)
+    assert 1 <= len(begun) <= 2  # one in each thread at most
+
+
+def test_a_wrong_number_of_threads_is_refused_before_anything_is_learned(small_parts, monkeypatch):
+    model = weft.Model("pa")
+    monkeypatch.setenv(parallel.VARIABLE, "two")
+    with pytest.raises(ValueError, match="WEFT_THREADS is 'two'"):
+        model.learn(large())
+    assert (model.tasks, model.features, model.tally.total["events"]) == ([], [], 0)

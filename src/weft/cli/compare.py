@@ -7,7 +7,7 @@ import click
 
 from weft.cli.compiling import announced
 from weft.cli.options import Reading, example, file_options, json_option, parse_learner
-from weft.cli.schema_options import find_fields
+from weft.cli.schema_options import told_of
 from weft.cli.tables import console, plural, print_json, tell
 
 DEFAULT = {"auto": "together", "auto alone": "alone", "auto pooled": "pooled"}
@@ -172,10 +172,7 @@ def _whole(file: str, reading: Reading, target: Any) -> Any:
     """The file as one stream."""
     from weft.streams import read_whole
 
-    fields = find_fields((file,), reading, None)
-    for line in fields.lines:
-        tell(f"weft: {line}")
-    chunk = read_whole(file, target=target, schema=fields.schema, **reading.keywords)
+    chunk = read_whole(file, target=target, schema=told_of((file,), reading).schema, **reading.keywords)
     if chunk.skipped:
         tell(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}")
     return chunk.stream

@@ -197,6 +197,7 @@ def _report(results: list[Result], stream: "Stream", path: str) -> None:
         f"{program()} inspect {name} --task loner/01",
         f"{program()} catalogue",
         f"{program()} learn --help",
+        f"{program()} serve demo-service --from-model {name}",
     ):
         screen.print(f"  {line}", soft_wrap=True)
 

@@ -29,6 +29,10 @@ COMMANDS = (
     "pack",
     "data",
     "warm",
+    "serve",
+    "token",
+    "replay",
+    "backup",
 )
 ELSEWHERE = {"reproduce": ("weft-reproduction", "Run the experiments of the papers again.")}
 """Commands of other distributions, found by the entry points `weft.commands`: the distribution, and what it does."""

@@ -41,6 +41,8 @@ class Reading:
     on_error: Any = "stop"
     fields: dict[str, Any] = field(default_factory=dict)
     """What options say about fields of records, without the task and the label: keywords of a schema."""
+    separator: str | None = None
+    decimal: str | None = None
 
     @property
     def task_column(self) -> str:
@@ -74,6 +76,8 @@ class Reading:
             "task_column": self.task_column,
             "label_column": self.label_column,
             "on_error": self.on_error,
+            "separator": self.separator,
+            "decimal": self.decimal,
         }
 
     def again(self) -> list[str]:
@@ -82,6 +86,8 @@ class Reading:
 
         words = ["--format", self.format] if self.format else []
         words += ["--on-error", self.on_error] if self.on_error != "stop" else []
+        words += ["--separator", "tab" if self.separator == "\t" else self.separator] if self.separator else []
+        words += ["--decimal", self.decimal] if self.decimal else []
         return words + Schema(**self.told).options()
 
 
@@ -91,8 +97,10 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def gathered(**given: Any) -> Any:
         fields = told_fields(given)
-        names = ("format_", "told_task", "told_label", "on_error")
-        return function(reading=Reading(*(given.pop(name) for name in names), fields), **given)
+        names = ("format_", "told_task", "told_label", "on_error", "separator", "decimal")
+        format_, task, label, on_error, separator, decimal = (given.pop(name) for name in names)
+        separator = "\t" if separator == "tab" else separator
+        return function(reading=Reading(format_, task, label, on_error, fields, separator, decimal), **given)
 
     options = [
         click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "tsv", "svmlight", "vw", "parquet",
@@ -103,13 +111,17 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
                      "Vowpal Wabbit text, the namespace that names it.  [default: task, or a usual name]"),
         click.option("--label", "--label-column", "told_label", metavar="FIELD",
                      help="Field or column of the label.  [default: y, or a usual name]"),
+        click.option("--separator", metavar="CHARACTER",
+                     help="Between the cells of CSV; tab is a tab.  [default: the one that fits the header]"),
+        click.option("--decimal", type=click.Choice([".", ","]),
+                     help="Decimal point in CSV.  [default: . and, between semicolons, also ,]"),
         click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
                      help="At a malformed line: stop, or skip and list it."),
     ]  # fmt: skip
-    gathered = schema_options(gathered)
+    found: Callable[..., Any] = schema_options(gathered)
     for option in reversed(options):
-        gathered = option(gathered)
-    return gathered
+        found = option(found)
+    return found
 
 
 @dataclass(frozen=True)

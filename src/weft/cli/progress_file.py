@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.store.files import write_atomic
+from weft.store.files import sweep_numbered, write_atomic
 from weft.store.problems import explaining
 from weft.streams.source import Position
 
@@ -86,6 +86,7 @@ def remove_kept(model: Path, state: State) -> None:
             if name != named and every.fullmatch(name):
                 with suppress(OSError):
                     os.unlink(folder / name)
+    sweep_numbered(str(kept_path(model, "")))
 
 
 def source_key(source: str) -> str:

@@ -87,24 +87,38 @@ def find_fields(files: tuple[str, ...], reading: Any, model: Any) -> Fields:
     if model is not None and model.tally.total["events"]:
         refuse_told(told)
         return Fields()
+    from weft.streams.csv_cells import Cells
     from weft.streams.sampling import sample
 
-    sampled = sample(files[0], reading.format, reading.task_column, reading.label_column)
+    cells = Cells(reading.separator or "", reading.task_column, reading.decimal)
+    sampled = sample(files[0], reading.format, reading.task_column, reading.label_column, cells)
     if sampled is None:  # a form of events that needs no schema
         refuse_told(told)
         return Fields()
     if sampled.is_plain and not reading.has_only_fields:
         return Fields()
-    return _inferred(sampled.records, told)
+    return _inferred(files[0], sampled.records, told)
 
 
-def _inferred(records: list[Any], told: dict[str, Any]) -> Fields:
+def told_of(files: tuple[str, ...], reading: Any) -> Fields:
+    """The same where there is no model yet; what was found is told."""
+    from weft.cli.tables import tell
+
+    fields = find_fields(files, reading, None)
+    for line in fields.lines:
+        tell(f"weft: {line}")
+    return fields
+
+
+def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
+    from weft.encoding.collected import expect_fields, fields_of
     from weft.kinds.inference import infer_records
     from weft.schema import Schema
 
     if not records:  # standard input: nothing can be looked at before it is read
         return Fields(Schema(**told))
     given = Schema(**told)
+    expect_fields(given, fields_of(records), f"{file} has no field", needs_label=True)
     found = infer_records(records, given.to_json())
     schema = Schema(**found.roles)
     for role in ("task", "label"):
@@ -120,11 +134,12 @@ def _inferred(records: list[Any], told: dict[str, Any]) -> Fields:
 
 def summary(schema: "Schema", found: Any) -> str:
     """In one line what the fields are."""
+    from weft.labels import plain_label
     from weft.names import show_name
 
     kinds = list(found.kinds.values())
     counts = [f"{kinds.count(kind)} {kind}" for kind in ("numeric", "category", "text") if kind in kinds]
-    labels = f" ({', '.join(map(str, found.labels))})" if len(found.labels) == 2 else ""
+    labels = f" ({', '.join(str(plain_label(label)) for label in found.labels)})" if len(found.labels) == 2 else ""
     parts = [
         f"task: {', '.join(schema.task_fields)}",
         f"label: {schema.label}{labels}",

@@ -8,6 +8,7 @@ import click
 
 from weft.cli.compiling import announced
 from weft.cli.options import Reading, example, file_options, json_option, parse_settings, program
+from weft.cli.schema_options import told_of
 from weft.cli.tables import console, count, print_json, share, tell
 
 
@@ -60,7 +61,8 @@ def command(
 
     fixed = parse_settings(settings)
     chosen = [name.strip() for name in names.split(",")] if names else []
-    stream = read_whole(file, target=build(learner, fixed).target, **reading.keywords).stream
+    schema = told_of((file,), reading).schema
+    stream = read_whole(file, target=build(learner, fixed).target, schema=schema, **reading.keywords).stream
     with announced(learner), _Bar(show=not as_json and sys.stderr.isatty()) as advance:
         found = tune(stream, learner, names=chosen, on_progress=advance, **search, **fixed)
     if as_json:

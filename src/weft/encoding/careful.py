@@ -133,7 +133,7 @@ class Encoder:
             fields.append(name)
         else:
             refuse_date(name, value)
-            _add_one(name, f"{name}={value.strip()}", found, fields)
+            _add_one(name, f"{name}={category_of(name, value)}", found, fields)
 
     def _add_words(self, name: str, value: Any, found: dict[str, float], fields: list[str]) -> None:
         if not isinstance(value, str):

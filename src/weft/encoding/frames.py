@@ -4,6 +4,7 @@ A column that this cannot take (lists, objects, mixed values), and anything wron
 encoder, which takes it or says what is wrong with it.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from weft.encoding.collected import Encoded, encode_records
 from weft.encoding.refused import Refused
 from weft.kinds.frames import column_values, frame_records
 from weft.kinds.missing import is_missing
-from weft.kinds.words import terms
+from weft.kinds.words import terms, words
 from weft.names import Name
 from weft.schema import Schema
 from weft.storage.batch import LARGEST
@@ -83,17 +84,15 @@ class _Columns:
 
     def _each(self, name: str, read: Callable[[str, Any], Any]) -> list[Any]:
         """A value per row; equal ones are read once."""
-        known: dict[Any, Any] = {}
-        found = []
+        values = self._values(name)
         try:
-            for value in self._values(name):
-                key = (value.__class__, value)
-                if key not in known:
-                    known[key] = read(name, value)
-                found.append(known[key])
-        except TypeError:  # a value that is not hashable
+            kinds = set(map(type, values))
+            if len(kinds - {type(None)}) > 1:  # 1, 1.0 and True are one key
+                return [read(name, value) for value in values]
+            known = {value: read(name, value) for value in dict.fromkeys(values)}
+            return [known[value] for value in values]
+        except (TypeError, KeyError):  # a value that is not hashable, or NaN, which equals nothing
             raise _Odd from None
-        return found
 
     def _tasks(self) -> Ints:
         names = self.schema.task_fields
@@ -101,7 +100,8 @@ class _Columns:
             raise _Odd
         parts = [self._each(name, lambda field, value: task_part(field, value, {})) for name in names]
         whole: list[Name] = parts[0] if isinstance(self.schema.task, str) else list(zip(*parts, strict=True))
-        return np.fromiter(map(self.tasks.code, whole), np.int64, self.length)
+        codes = {name: self.tasks.code(name) for name in dict.fromkeys(whole)}
+        return np.fromiter(map(codes.__getitem__, whole), np.int64, self.length)
 
     def _rows(self) -> CodedRows:
         roles, chosen = self.schema.roles, self.schema.features
@@ -148,6 +148,9 @@ class _Columns:
 
     def _categories(self, name: str, column: Any, role: str | None) -> Entries:
         distinct, codes = _distinct(column)
+        is_mixed = not column.dtype.is_numeric() and column.dtype != _boolean()
+        if is_mixed and not all(value is None or isinstance(value, str) for value in distinct):
+            raise _Odd  # 1, 1.0 and True are one key
         slots = np.full(len(distinct), -1, np.int64)
         for at, value in enumerate(distinct):
             if not is_missing(value):
@@ -162,22 +165,34 @@ class _Columns:
 
     def _words(self, name: str, column: Any) -> Entries:
         distinct, codes = _distinct(column)
-        code, ngrams = self.features.code, self.schema.ngrams
+        known, ngrams = _Terms(name, self.features), self.schema.ngrams
+        code_of = known.__getitem__
         lengths = np.zeros(len(distinct), np.int64)
         slots: list[int] = []
-        counts: list[float] = []
+        counts: list[int] = []
         for at, value in enumerate(distinct):
             if is_missing(value):
                 continue
             if not isinstance(value, str):
                 raise _Odd
-            found: dict[str, float] = {}
-            for term in terms(value, ngrams):
-                found[term] = found.get(term, 0.0) + 1.0
-            slots += [code(f"{name}:{term}") for term in found]
-            counts += found.values()
-            lengths[at] = len(found)
+            found = words(value) if ngrams == 1 else terms(value, ngrams)
+            counted = Counter(found)
+            slots += map(code_of, counted)
+            counts += counted.values()
+            lengths[at] = len(counted)
         return repeated(lengths, np.array(slots, np.int64), np.array(counts, np.float64), codes)
+
+
+class _Terms(dict[str, int]):
+    """The codes of the words of a field."""
+
+    def __init__(self, field: str, features: Lexicon) -> None:
+        super().__init__()
+        self._field, self._features = field, features
+
+    def __missing__(self, term: str) -> int:
+        self[term] = code = self._features.code(f"{self._field}:{term}")
+        return code
 
 
 def repeated(lengths: Ints, slots: Ints, values: Floats, codes: Ints) -> Entries:

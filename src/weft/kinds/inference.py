@@ -72,29 +72,28 @@ def infer_records(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> 
             told_kind = [role for role in ("text", "category", "numeric") if name in _listed(told.get(role))]
             if told_kind:
                 kinds[name] = told_kind[0]
-        elif used is None or name in used:
-            _give_role(name, values, roles, kinds, remarks, may_ignore=used is None)
-    for role in ("text", "ignore"):
-        if role in roles:
-            roles[role] = sorted({*_listed(roles[role])}, key=list(columns).index) if role == "text" else roles[role]
+        elif used is None:
+            _give_role(name, values, roles, kinds, remarks)
+        elif name in used and (kind := _kind(name, values)):
+            kinds[name] = kind if kind in ("text", "numeric") else "category"
+            if kind == "text":
+                roles["text"] = [*_listed(roles.get("text")), name]
     return Found(roles, kinds, labels, remarks)
 
 
-def _give_role(
-    name: str, values: list[Any], roles: dict[str, Any], kinds: dict[str, str], remarks: list[str], may_ignore: bool
-) -> None:
+def _give_role(name: str, values: list[Any], roles: dict[str, Any], kinds: dict[str, str], remarks: list[str]) -> None:
     """Decide about one field."""
     kind = _kind(name, values)
     if kind == "date":
         if roles.get("time") is None and name.lower() in TIMES:
             roles["time"] = name
-        elif may_ignore:
+        else:
             roles["ignore"] = [*_listed(roles.get("ignore")), name]
             remarks.append(f"{name} looks like a date and is not used; extract numbers from it if it matters")
     elif kind == "id":
         if roles.get("id") is None and name.lower() in IDS:
             roles["id"] = name
-        elif may_ignore:
+        else:
             roles["ignore"] = [*_listed(roles.get("ignore")), name]
             remarks.append(f"{name} looks like an id and is not used; list it as a category if it is one")
     elif kind:
@@ -112,7 +111,7 @@ def _kind(name: str, values: list[Any]) -> str:
     if any(isinstance(value, DATE_TYPES) for value in there) or (texts and all(map(is_date, texts))):
         return "date"
     is_all_different = len(set(map(repr, there))) == len(there)
-    if name.lower() in IDS and is_all_different and not any(isinstance(value, float | list) for value in there):
+    if name.lower() in IDS and is_all_different and all(map(_may_be_id, there)):
         return "id"
     if not texts:
         is_list = any(isinstance(value, list) and any(isinstance(part, str) for part in value) for value in there)
@@ -124,6 +123,11 @@ def _kind(name: str, values: list[Any]) -> str:
     if is_all_different and len(there) == len(texts) >= _LEAST_FOR_ID and mean <= 5.0:
         return "id"
     return "category"
+
+
+def _may_be_id(value: Any) -> bool:
+    """A string or an integer, which a table may hold as a float."""
+    return isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -7,6 +7,7 @@ but letters and digits.
 import re
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 
 
 def words(text: str) -> list[str]:
@@ -15,6 +16,8 @@ def words(text: str) -> list[str]:
     >>> words("Free MONEY, 50% off_now: Größe!")
     ['free', 'money', '50', 'off', 'now', 'größe']
     """
+    if text.isascii():  # the same, several times faster
+        return text.translate(_ASCII).split()
     return _WORD.findall(text.lower())
 
 

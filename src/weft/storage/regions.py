@@ -85,13 +85,13 @@ def grow_region(layout: Ints, keys: Keys, table: Ints, region: int, need: int) -
             feature = np.int64(key >> np.uint64(32))
             keys[place(keys, np.uint64(to), np.uint64(larger), feature)] = key  # type: ignore[arg-type]
     if size > 0:
-        _release(layout, keys, base, size)
+        release(layout, keys, base, size)
     table[region, BASE], table[region, SIZE] = to, larger
     return True
 
 
 @inlined
-def _release(layout: Ints, keys: Keys, base: int, size: int) -> None:
+def release(layout: Ints, keys: Keys, base: int, size: int) -> None:
     """Keep a region that is not needed any more for the next one of its size."""
     number = class_of(limit_of(size))
     keys[base] = np.uint64(layout[FREE + number])
@@ -230,7 +230,7 @@ def close_region(pairs: Pairs, region: int, features: Ints, slots: Ints) -> int:
             features[found], slots[found] = np.int64(keys[at] >> np.uint64(32)), slot_of(keys[at])
             found += 1
     if size > 0:
-        _release(layout, keys, base, size)
+        release(layout, keys, base, size)
     layout[USED] -= found
     table[region, BASE], table[region, SIZE], table[region, COUNT] = 0, 0, 0
     return int(found)

@@ -129,7 +129,7 @@ class Output:
         os.replace(self._temporary, self._real)  # before it is closed: its lock keeps others from sweeping it
         self._temporary = None
         self._file.close()
-        _sync_folder(os.path.dirname(self._real))
+        sync_folder(os.path.dirname(self._real))
 
     def _abandon(self) -> None:
         """Remove what was written; the error that led here is the one to report."""
@@ -209,12 +209,22 @@ def _sweep(real: str) -> None:
     if real in _swept:
         return
     _swept.add(real)
-    pattern = re.compile(re.escape(_prefix(real)) + "[0-9a-f]{16}[.]tmp")
+    _remove_like(os.path.dirname(real), re.escape(_prefix(real)))
+
+
+def sweep_numbered(stem: str) -> None:
+    """The same for all targets whose names are `stem` and hexadecimal digits: no name comes twice."""
+    name = os.fsdecode(os.fsencode(os.path.basename(stem))[:_LONGEST_NAME])
+    _remove_like(os.path.dirname(stem), re.escape(f".{name}") + "[0-9a-f]*[.]weft-")
+
+
+def _remove_like(folder: str, prefix: str) -> None:
+    pattern = re.compile(prefix + "[0-9a-f]{16}[.]tmp")
     with suppress(OSError):
-        names = [name for name in os.listdir(os.path.dirname(real)) if pattern.fullmatch(name)]
-        for name in names:
-            with suppress(OSError):
-                _remove_abandoned(os.path.join(os.path.dirname(real), name))
+        for name in os.listdir(folder):
+            if pattern.fullmatch(name):
+                with suppress(OSError):
+                    _remove_abandoned(os.path.join(folder, name))
 
 
 def _remove_abandoned(path: str) -> None:
@@ -241,7 +251,7 @@ def _keep_owner_and_mode(descriptor: int, path: str, before: os.stat_result) -> 
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Flush the new entry of the folder to disk, where the system can do that."""
     if sys.platform == "win32":
         return

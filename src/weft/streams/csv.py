@@ -14,10 +14,12 @@ ROUND = "round"
 class Parser:
     """Lines to records; the first line that is not blank is the header."""
 
-    def __init__(self, rules: Rules, task: str = "task", label: str = "y", separator: str = "") -> None:
+    def __init__(
+        self, rules: Rules, task: str = "task", label: str = "y", separator: str = "", decimal: str | None = None
+    ) -> None:
         self.rules = rules
         self.task, self.label = task, label
-        self.cells = Cells(separator, task)
+        self.cells = Cells(separator, task, decimal)
         self.task_at = self.label_at = self.round_at = -1
         self.names: list[Name] = []
         """The names of all columns."""
@@ -51,8 +53,8 @@ class Parser:
         return block
 
     def _number(self, column: str, cell: str, remedy: str) -> float:
-        """The number in a cell; between semicolons the decimal point may be a comma."""
-        if self.cells.separator == ";" and DECIMAL_COMMA.fullmatch(cell):
+        """The number in a cell; the decimal point may be a comma, see `Cells`."""
+        if self.cells.decimal_comma and DECIMAL_COMMA.fullmatch(cell):
             cell = cell.replace(",", ".")
         return number_of(column, cell, remedy)
 

@@ -3,7 +3,7 @@
 import csv
 import re
 
-from weft.streams.records import Refused, show
+from weft.streams.records import InputError, Refused, show
 
 SEPARATORS = (",", "\t", ";", "|")
 """Between cells, where it is not given: the one that fits the header."""
@@ -14,11 +14,21 @@ LONGEST_CELL = 131_072
 class Cells:
     """Splits lines into cells; the first line that it is given is the header."""
 
-    def __init__(self, separator: str, wanted: str | None) -> None:
-        """`separator`: found in the header if it is empty; `wanted`: a column that the header should have."""
-        self.separator = separator
+    def __init__(self, separator: str, wanted: str | None, decimal: str | None = None) -> None:
+        """`separator`: found in the header if it is empty; `wanted`: a column that the header should have.
+
+        `decimal` is the decimal point; if it is not given, a comma will do between semicolons.
+        """
+        if len(separator) > 1 or separator in ('"', "\n", "\r") or not separator.isascii():
+            raise InputError(f"the separator {separator!r} is not one ASCII character; give one, such as ; or tab")
+        self.separator, self._decimal = separator, decimal
         self.header: list[str] = []
         self._wanted = wanted
+
+    @property
+    def decimal_comma(self) -> bool:
+        """May the decimal point be a comma?"""
+        return self.separator == ";" if self._decimal is None else self._decimal == ","
 
     def split(self, line: bytes) -> list[str]:
         """The cells of a line."""

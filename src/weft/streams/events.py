@@ -138,7 +138,7 @@ def encoded(
     values: list[float] = []
     indptr, width = [0], []
     for row in block.rows:
-        pairs: list[Any] = list(row.items() if isinstance(row, dict) else enumerate(row))
+        pairs: list[Any] = list(enumerate(row) if isinstance(row, list) else row.items())
         if features is None:
             width.append(1 + max((index for index, _ in pairs), default=-1))
             pairs = sorted(pair for pair in pairs if abs(pair[1]) >= SMALLEST)

@@ -64,6 +64,8 @@ def read_chunks(
     label_column: str = "y",
     classes: Classes = UNKNOWN,
     schema: Schema | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> Iterator[Chunk]:
     """Read a file of events; `-` is standard input, and what is compressed is unpacked.
 
@@ -76,6 +78,7 @@ def read_chunks(
     on_wait   called several times a second while standard input or a pipe has nothing to read; it may raise
     classes   those that a model knows already (`Model.label_classes`)
     schema    what the fields of records are, in JSON lines, CSV, Parquet and Arrow
+    separator, decimal  between the cells of CSV, and the decimal point; found in the header if they are not given
     """
     kind = format_of(source, format)
     label_name = label_column if kind in ("csv", "tsv", "parquet", "arrow") else "y"
@@ -93,7 +96,8 @@ def read_chunks(
         if format is None and content.is_stdin:
             kind = by_lines(content.peek()) or kind
         _expect_records(kind if schema is not None else "jsonl")
-        parser, scanner = _parser(kind, rules, task_column, label_column)
+        cells = separator or ("\t" if kind == "tsv" else ""), decimal
+        parser, scanner = _parser(kind, rules, task_column, label_column, cells)
         reader = Reader(Blocks(content), parser, scanner, rules, chunk, on_error == "skip")
         yield from _chunks(reader, content.name, start, is_ahead=content.is_file)
 
@@ -126,12 +130,14 @@ def read_whole(source: str | os.PathLike[str], format: str | None = None, **opti
     return together(read_chunks(source, format, **options))
 
 
-def _parser(format: str, rules: Rules, task_column: str, label_column: str) -> tuple[Any, Any]:
+def _parser(
+    format: str, rules: Rules, task_column: str, label_column: str, cells: tuple[str, str | None]
+) -> tuple[Any, Any]:
     """The careful reader and the scanner of a format."""
     if rules.schema is not None:
-        return _record_parser(format, rules, rules.schema)
+        return _record_parser(format, rules, rules.schema, cells)
     if format in ("csv", "tsv"):
-        table = csv.Parser(rules, task_column, label_column, "\t" if format == "tsv" else "")
+        table = csv.Parser(rules, task_column, label_column, *cells)
         return table, CsvScanner(table)
     if format == "jsonl":
         events = jsonl.Parser(rules)
@@ -142,12 +148,12 @@ def _parser(format: str, rules: Rules, task_column: str, label_column: str) -> t
     return svmlight.Parser(rules), SvmlightScanner()
 
 
-def _record_parser(format: str, rules: Rules, schema: Schema) -> tuple[Any, Any]:
+def _record_parser(format: str, rules: Rules, schema: Schema, cells: tuple[str, str | None]) -> tuple[Any, Any]:
     """The same for records with a schema."""
     if format == "jsonl":
         lines = JsonRecords(schema)
         return lines, JsonRecordScanner(lines)
-    rows = CsvRecords(schema, "\t" if format == "tsv" else "", rules.labels and rules.target != "point")
+    rows = CsvRecords(schema, *cells, rules.labels and rules.target != "point")
     return rows, CsvRecordScanner(rows)
 
 

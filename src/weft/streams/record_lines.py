@@ -21,7 +21,8 @@ class RecordBlock:
     def __init__(self, schema: Schema) -> None:
         self.block = Block()
         self._encoder = Encoder(schema)
-        self._has_rounds = schema.round is not None
+        self._has_rounds, self._has_weights = schema.round is not None, schema.weight is not None
+        self._has_ids = schema.id is not None
 
     def add(self, number: int, record: Mapping[str, Any]) -> None:
         """Take the record of a line; Refused if it cannot be used."""
@@ -32,8 +33,10 @@ class RecordBlock:
         block.labels.append(event.label)
         block.rows.append(event.features)
         block.fields.update(event.fields)
-        block.weights.append(event.weight)
-        block.ids.append(event.id)
+        if self._has_weights:
+            block.weights.append(event.weight)
+        if self._has_ids:
+            block.ids.append(event.id)
         if self._has_rounds:
             block.rounds.append(event.round)
 
@@ -66,7 +69,10 @@ class JsonRecords:
 def json_record(line: bytes) -> dict[str, Any]:
     """The record in a line of JSON."""
     try:
-        record = json.loads(line, object_pairs_hook=_once)
+        record = json.loads(line)
+        # A key ends in a quote and a colon: a flat line with as many of these as keys has no key twice.
+        if record.__class__ is not dict or line.count(b'":') != len(record):
+            record = json.loads(line, object_pairs_hook=_once)
     except UnicodeDecodeError:
         raise Refused(None, "the line is not UTF-8; write the file in UTF-8") from None
     except json.JSONDecodeError as error:
@@ -97,9 +103,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class CsvRecords:
     """CSV with a header: true and false in any case are booleans, numbers are numbers, an empty cell is missing."""
 
-    def __init__(self, schema: Schema, separator: str = "", needs_label: bool = True) -> None:
+    def __init__(
+        self, schema: Schema, separator: str = "", decimal: str | None = None, needs_label: bool = True
+    ) -> None:
         self.schema = schema
-        self.cells = Cells(separator, next(iter(schema.task_fields), None))
+        self.cells = Cells(separator, next(iter(schema.task_fields), None), decimal)
         self.has_rounds = schema.round is not None
         self._needs_label = needs_label
         self._roles = schema.roles
@@ -137,7 +145,7 @@ class CsvRecords:
     def record(self, cells: list[str]) -> dict[str, Any]:
         """The record of a row."""
         return {
-            name: csv_value(cell, self._roles.get(name), self.cells.separator == ";")
+            name: csv_value(cell, self._roles.get(name), self.cells.decimal_comma)
             for name, cell in zip(self.cells.header, cells, strict=True)
         }
 

@@ -1,6 +1,7 @@
 """What careful readers share: records, the lines that were refused and why, names and numbers in plain text."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -67,7 +68,7 @@ class Block:
     tasks: list[Name] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
     rounds: list[Any] = field(default_factory=list)
-    rows: list[dict[Name, float] | list[float]] = field(default_factory=list)
+    rows: list[Mapping[Any, float] | list[float]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     fields: set[str] = field(default_factory=set)
     """Features that are the numbers of a field of a record."""

@@ -25,11 +25,11 @@ class Sample(NamedTuple):
     is_plain: bool
 
 
-def sample(path: str, format: str | None, task: str, label: str) -> Sample | None:
+def sample(path: str, format: str | None, task: str, label: str, cells: Cells) -> Sample | None:
     """The first records of a file; None if it has a format without fields. Standard input is not looked at.
 
     Events that need no schema have task, x and y in JSON lines; in tables the columns `task` and `label`, and numbers
-    in all others.
+    in all others. `cells` splits the lines of CSV.
     """
     if path == STANDARD_INPUT or not os.path.isfile(path):
         return Sample([], is_plain=True)
@@ -43,8 +43,10 @@ def sample(path: str, format: str | None, task: str, label: str) -> Sample | Non
         lines = _lines(source)
     if kind == "jsonl":
         records = _json_records(lines)
-        return Sample(records, all(_is_event(record) for record in records))
-    records = _csv_records(lines, "\t" if kind == "tsv" else "", task)
+        return Sample(records, not records or any(map(_is_event, records)))
+    if kind == "tsv" and not cells.separator:
+        cells.separator = "\t"
+    records = _csv_records(lines, cells)
     return Sample(records, _is_plain_table(records, task, label))
 
 
@@ -70,8 +72,8 @@ def _json_records(lines: list[bytes]) -> list[Mapping[str, Any]]:
     return found
 
 
-def _csv_records(lines: list[bytes], separator: str, task: str) -> list[Mapping[str, Any]]:
-    cells, waiting = Cells(separator, task), b""
+def _csv_records(lines: list[bytes], cells: Cells) -> list[Mapping[str, Any]]:
+    waiting = b""
     found: list[Mapping[str, Any]] = []
     for line in lines:
         waiting += line
@@ -80,7 +82,7 @@ def _csv_records(lines: list[bytes], separator: str, task: str) -> list[Mapping[
         try:
             values, waiting = cells.split(waiting), b""
             if cells.header:
-                comma = cells.separator == ";"
+                comma = cells.decimal_comma
                 found.append({name: csv_value(v, None, comma) for name, v in zip(cells.header, values, strict=True)})
             else:
                 cells.header = cells.read_header(values)

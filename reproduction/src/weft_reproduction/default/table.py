@@ -82,7 +82,7 @@ def run(settings: Settings) -> Figures:
 def _ours(stream: Stream, y: Floats, binary: bool) -> Figures:
     loss, found = "logistic" if binary else "square", {}
     for name in ("auto", "adaptive"):
-        effort = {"effort": "fast"} if name == "auto" else {}
+        effort: dict[str, Any] = {"effort": "fast"} if name == "auto" else {}
         model, trace = Model(name, loss=loss, **effort), np.zeros((len(stream), 4))
         scores = model.learn(stream, trace=trace)
         found[name] = _mean_loss(1.0 / (1.0 + np.exp(-scores)) if binary else scores, y, binary)

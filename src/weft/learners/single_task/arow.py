@@ -69,7 +69,7 @@ class Arow:
     paper: ClassVar[str] = "Crammer, Kulesza and Dredze 2009"
     plan: ClassVar[Plan] = PLAN
     hooks: ClassVar[Hooks] = Hooks()
-    traits: ClassVar[Traits] = Traits()
+    traits: ClassVar[Traits] = Traits(independent=True)
     target: ClassVar[Target] = "binary"
     tally_loss: ClassVar[tuple[int, float]] = (HINGE, 0.0)
 

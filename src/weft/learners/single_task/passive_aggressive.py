@@ -74,7 +74,7 @@ class PassiveAggressive:
 
     @property
     def traits(self) -> Traits:
-        return Traits(pooled=self.pooled)
+        return Traits(pooled=self.pooled, independent=not self.pooled)
 
     @property
     def target(self) -> Target:

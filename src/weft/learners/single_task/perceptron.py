@@ -56,7 +56,7 @@ class Perceptron:
 
     @property
     def traits(self) -> Traits:
-        return Traits(pooled=self.pooled, mistake_driven=True)
+        return Traits(pooled=self.pooled, independent=not self.pooled, mistake_driven=True)
 
     @property
     def hyper(self) -> "Hyper":

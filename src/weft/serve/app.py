@@ -1,0 +1,137 @@
+"""The ASGI application: finds the route, checks the token, reads the body, answers; every error is JSON."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.routing import Route as StarletteRoute
+from starlette.routing import Router
+
+from weft.serve import routes
+from weft.serve.figures import Figures
+from weft.serve.http import Gone, Receive, Scope, Send, header, problem_answer, read_body, send_answer
+from weft.serve.limits import Limits
+from weft.serve.problems import Problem
+from weft.serve.routes import ROUTES, Call, Route
+from weft.serve.service import Service
+from weft.serve.tokens import Tokens, allows
+
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_REFRESH = 1.0  # seconds between two looks at the file of tokens
+
+
+class Door:
+    """Who may come in: everybody from this machine while there are no tokens, else who has one."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self._looked = 0.0
+
+    def check(self, scope: Scope, route: Route, remembers: bool = False) -> None:
+        """Raise Problem unless the request may use the route."""
+        now = time.monotonic()
+        if now - self._looked > _REFRESH:
+            self._looked = now
+            self._tokens.refresh()
+        if not len(self._tokens):
+            _expect_local(scope)
+            return
+        needed = "learn" if remembers else route.permission
+        if needed is None:
+            return
+        given = header(scope, b"authorization")
+        if given is None or given[:7].lower() != b"bearer ":
+            raise Problem("no_token", 401, "a token is missing", "send Authorization: Bearer TOKEN")
+        held = self._tokens.scope_of(given[7:].strip().decode("latin-1"))
+        if held is None:
+            raise Problem("bad_token", 401, "the token is not one of this service", "make one with weft token add")
+        if not allows(held, needed):
+            raise Problem(
+                "scope", 403, f"the token's scope is {held}, and this needs {needed}", f"use a token of scope {needed}"
+            )
+
+
+def _expect_local(scope: Scope) -> None:
+    """Without tokens, a page of another site must not reach the service through a browser on this machine."""
+    host = (header(scope, b"host") or b"").decode("latin-1")
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    origin = header(scope, b"origin")
+    if name.lower() not in LOCAL or (origin is not None and origin.decode("latin-1") != f"http://{host}"):
+        raise Problem(
+            "not_local", 403, "a service without tokens answers requests to 127.0.0.1 and localhost only",
+            "add tokens with weft token add",
+        )  # fmt: skip
+
+
+class Endpoint:
+    """The methods of one path."""
+
+    def __init__(self, path: str, found: "App") -> None:
+        self._app = found
+        self._name = path.replace(":path", "")
+        self._routes = {route.method: route for route in ROUTES if route.path == path}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app, status = self._app, 200
+        try:
+            answer = await self._answer(scope, receive, send)
+            if answer is not None:
+                status = answer.status
+                await send_answer(send, answer)
+        except Gone:
+            status = 499
+        except Problem as problem:
+            status = problem.status
+            await send_answer(send, problem_answer(problem))
+        except Exception as error:
+            status = 500
+            app.report(error)
+            hidden = Problem("internal", 500, "something went wrong inside of weft", "look at the log of the service")
+            await send_answer(send, problem_answer(hidden))
+        app.answers[self._name, status] += 1
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Any:
+        app = self._app
+        route = self._routes.get(scope["method"])
+        if route is None:
+            allowed = ", ".join(self._routes)
+            raise Problem("method", 405, f"{scope['method']} is not for this path", f"use {allowed}")
+        app.door.check(scope, route)
+        service = app.service
+        if route.ready and service is None:
+            raise Problem("starting", 503, "the service is starting", "try again in a moment", retry_after=1)
+        limits, body = app.limits, b""
+        if route.request is not None and not route.streams:
+            body = await read_body(scope, receive, limits.body, limits.seconds)
+            if route.handler is routes.predict and b'"remember"' in body:
+                app.door.check(scope, route, remembers=True)
+        return await route.handler(Call(service, scope, receive, send, body))  # type: ignore[arg-type]
+
+
+class App:
+    """The application; `service` is None until recovery is done."""
+
+    def __init__(self, tokens: Tokens, limits: Limits, report: Callable[[BaseException], None]) -> None:
+        self.door = Door(tokens)
+        self.limits = limits
+        self.report = report
+        self.service: Service | None = None
+        self.answers = Figures().answers
+        paths = sorted({route.path for route in ROUTES}, key=lambda path: (path.count("{"), -len(path)))
+        hot = ("/v1/predict", "/v1/learn")
+        table = [StarletteRoute(path, Endpoint(path, self)) for path in (*hot, *(p for p in paths if p not in hot))]
+        self._router = Router(table, redirect_slashes=False, default=self._nowhere)
+
+    def serve(self, service: Service) -> None:
+        """From now on requests are answered."""
+        service.figures.answers = self.answers
+        self.service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._router(scope, receive, send)
+
+    async def _nowhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = Problem("no_route", 404, "there is no such path", "GET /v1/openapi.json lists all of them")
+        self.answers["(none)", 404] += 1
+        await send_answer(send, problem_answer(problem))

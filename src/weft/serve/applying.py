@@ -1,0 +1,193 @@
+"""One entry, one change of the model: the only place that knows what an entry does, live and in replay alike.
+
+Whether a model would refuse an event is asked before the event is logged (`Gate`). What a model refuses all the same,
+it refuses again in replay: nothing is learned from it either way.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from weft.labels import Classes, one_label, plain_label
+from weft.model import Model
+from weft.names import plain, show_name
+from weft.refusals import expect_log_odds, expect_room, refuse_new_tasks
+from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember, Removed, Row, Task
+from weft.serve.problems import Problem
+from weft.storage.batch import LARGEST
+
+LARGEST_TASK = 1 << 63
+
+
+class Issued(NamedTuple):
+    """What a model said about an event before it learned it; None where it says nothing."""
+
+    score: float | None
+    probability: float | None
+
+
+class Applied(NamedTuple):
+    """What came of an entry."""
+
+    issued: Issued = Issued(None, None)
+    refused: str | None = None
+
+
+def apply(model: Model, entry: Entry) -> Applied:
+    """Change the model by one entry."""
+    try:
+        if isinstance(entry, Learn):
+            return Applied(_issued(model, model.learn_one(entry.x, entry.y, entry.task, weight=entry.weight)))
+        if isinstance(entry, Feedback):
+            return Applied(_issued(model, model.learn_one(entry.x, entry.y, entry.task)))
+        if isinstance(entry, Remember):
+            return Applied(predict(model, entry.task, entry.x))
+    except ValueError as error:
+        return Applied(refused=str(error))
+    if isinstance(entry, Correct | Removed):
+        return Applied()
+    return Applied(refused=_cannot(model, entry))
+
+
+def predict(model: Model, task: Task | None, x: Row | None) -> Issued:
+    """What the model says about an event, without learning; ValueError if it refuses it."""
+    return _issued(model, model.predict_one(x, task))  # type: ignore[arg-type]
+
+
+def _issued(model: Model, score: float) -> Issued:
+    return Issued(score if math.isfinite(score) else None, probability_of(model, score))
+
+
+def probability_of(model: Model, score: float) -> float | None:
+    """The probability of the positive label, where scores are log-odds."""
+    try:
+        expect_log_odds(model.learner)
+    except ValueError:
+        return None
+    return 1.0 / (1.0 + math.exp(-score)) if score >= 0.0 else math.exp(score) / (1.0 + math.exp(score))
+
+
+def label_of(model: Model, score: float) -> Label | None:
+    """The label that a score stands for, one of the model's classes."""
+    if model.target == "binary":
+        return model.label_classes.shown[score >= 0.0]
+    return score if math.isfinite(score) else None
+
+
+def _cannot(model: Model, entry: Forget | Policy) -> str:
+    """Why this model cannot forget or set a policy."""
+    if isinstance(entry, Forget):
+        return "this version of weft cannot remove a task from a model; rebuild one with weft replay --without-task"
+    return f"{model.name} has no policy for tasks in this version of weft; leave it as it is"
+
+
+def expect_changeable(model: Model, entry: Forget | Policy) -> None:
+    """Refuse what the learner cannot do, before it is logged."""
+    raise Problem("not_supported", 409, *split(_cannot(model, entry)))
+
+
+def split(sentence: str) -> tuple[str, str]:
+    """What is wrong, and what to do about it."""
+    wrong, _, remedy = sentence.partition("; ")
+    return wrong, remedy
+
+
+def parts_of(explanation: Any) -> dict[str, float]:
+    """The parts of a score by their names, the largest first."""
+    parts = {"own": explanation.own, "shared": explanation.shared}
+    parts |= {f"from {show_name(name)}": value for name, value in explanation.neighbours.items()}
+    return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
+
+
+class Gate:
+    """Asks, before an event is logged, whether the model would learn it after the events before it in the group.
+
+    New names are counted from the model as it is, so a gate lasts for one group.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._tasks: set[Any] = set()
+        self._features: set[Any] = set()
+        self._columns = model.vocabulary.features.columns
+        self._classes = model.label_classes
+
+    def check(self, task: Task | None, x: Row | None, y: Label | None, weight: float = 1.0) -> None:
+        """Raise Problem unless the event can be learned."""
+        self.check_event(task, x)
+        if weight != 1.0:
+            self._check_weight(weight)
+        try:
+            self._classes, before = self._classes_with(y), self._classes
+        except ValueError as error:
+            raise Problem("bad_label", 422, *split(str(error)), field="y") from None
+        try:
+            self._check_names(task, x)
+        except Problem:
+            self._classes = before
+            raise
+
+    def _classes_with(self, y: Label | None) -> Classes:
+        """The classes after this label; ValueError if the model would refuse it."""
+        target, classes = self._model.target, self._classes
+        if target == "binary" and y is None:
+            raise ValueError("the label is missing; send y")
+        if one_label(y, target, classes) is not None:
+            return classes
+        extended = classes.extended([plain_label(y)])
+        one_label(y, target, extended if extended.is_complete else Classes(extended.shown[0], extended.shown[1]))
+        return extended
+
+    def _check_weight(self, weight: float) -> None:
+        if not 0.0 <= weight <= LARGEST:
+            raise Problem("bad_weight", 422, f"weight is {weight:g}", "write a number from 0 on", field="weight")
+        if not self._model.traits.takes_weights:
+            raise Problem(
+                "no_weights", 422, f"{self._model.name} takes no weights of events", "leave it out", field="weight"
+            )
+
+    def check_event(self, task: Task | None, x: Row | None) -> None:
+        """Raise Problem unless the event can be scored."""
+        if isinstance(task, int) and not -LARGEST_TASK <= task < LARGEST_TASK:
+            raise Problem("bad_task", 422, "the task is an integer of more than 64 bits", "use a string", field="task")
+        if isinstance(task, tuple):
+            try:
+                plain(task, "task")
+            except ValueError as error:
+                raise Problem("bad_task", 422, *split(str(error)), field="task") from None
+        values = x.values() if isinstance(x, dict) else x or ()
+        if values and not max(map(abs, values)) <= LARGEST:
+            raise Problem(
+                "bad_value",
+                422,
+                f"a value of x is beyond {LARGEST:g}",
+                "scale values down",
+                field="x",
+            )
+
+    def _check_names(self, task: Any, x: Row | None) -> None:
+        vocabulary = self._model.vocabulary
+        tasks, features, columns = vocabulary.tasks, vocabulary.features, self._columns
+        names: list[Any] = []
+        is_new = tasks.find(task) < 0 and task not in self._tasks
+        if isinstance(x, dict):
+            slots, own = features.slots, self._features
+            names = [name for name in x if name not in slots and name not in own]
+        else:
+            width = len(x or ())
+            if width and (not features.has_only_columns or self._features):
+                names = [at for at in range(width) if features.find(at) < 0 and at not in self._features]
+            else:
+                columns = max(columns, width)
+        if not is_new and not names and columns == self._columns:
+            return
+        try:
+            if is_new:
+                refuse_new_tasks(self._model.learner, [task])
+            more = columns - features.columns + len(self._features) + len(names)
+            expect_room(self._model.learner, len(tasks) + len(self._tasks) + is_new, len(features) + more)
+        except ValueError as error:
+            raise Problem("refused", 422, *split(str(error)), field="task" if is_new else "x") from None
+        if is_new:
+            self._tasks.add(task)
+        self._features.update(names)
+        self._columns = columns

@@ -1,0 +1,77 @@
+"""NDJSON uploads: lines are learned in groups while they stream, and one bad line harms no other."""
+
+from collections.abc import AsyncIterator
+
+from weft.serve import messages
+from weft.serve.decoding import line_to_request
+from weft.serve.http import too_large
+from weft.serve.limits import Limits
+from weft.serve.problems import Problem
+from weft.serve.requests import Request
+from weft.serve.service import Service
+
+GROUP = 1000
+"""Lines that are handed to the writer together."""
+
+
+class Upload:
+    """The lines of one upload so far."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._limits: Limits = service.limits
+        self._line = 0
+        self._requests: list[Request] = []
+        self._places: list[int] = []
+        self.accepted = self.duplicates = self.refused = self.seq = 0
+        self.rejected: list[messages.Rejected] = []
+
+    async def take(self, pieces: AsyncIterator[bytes]) -> None:
+        """Learn all lines of a body."""
+        rest = b""
+        async for piece in pieces:
+            *lines, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
+            for line in lines:
+                await self._add(line)
+            if len(rest) > self._limits.line:
+                raise too_large(f"line {self._line + 1}", self._limits.line)
+        await self._add(rest)
+        await self._flush()
+
+    async def _add(self, line: bytes) -> None:
+        self._line += 1
+        if not line or line.isspace():
+            return
+        try:
+            if len(line) > self._limits.line:
+                raise too_large("the line", self._limits.line)
+            self._requests.append(line_to_request(self._limits, line))
+            self._places.append(self._line)
+        except Problem as problem:
+            self._reject(self._line, problem)
+        if len(self._requests) >= GROUP:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        if not self._requests:
+            return
+        requests, places = self._requests, self._places
+        self._requests, self._places = [], []
+        for place, outcome in zip(places, await self._service.submit(requests), strict=True):
+            if isinstance(outcome, Problem):
+                self._reject(place, outcome)
+                continue
+            self.duplicates += outcome.duplicate
+            self.accepted += not outcome.duplicate
+            self.seq = max(self.seq, outcome.seq)
+
+    def _reject(self, line: int, problem: Problem) -> None:
+        self.refused += 1
+        if len(self.rejected) < self._limits.listed:
+            self.rejected.append(messages.Rejected(line, messages.ErrorDetail(**problem.as_json())))
+
+    def answer(self) -> messages.EventsAnswer:
+        """What came of it."""
+        self.rejected.sort(key=lambda rejected: rejected.line)
+        seq = self.seq or self._service.seq
+        return messages.EventsAnswer(self.accepted, self.duplicates, self.rejected, self.refused, seq)
