@@ -16,7 +16,7 @@ from weft.learner import Hooks, Learner, Traits
 from weft.names import Name, Names, plain, show_name
 from weft.storage import saving
 from weft.storage.forgetting import says_how, without_task
-from weft.storage.state import SUPPORT
+from weft.storage.state import SUPPORT, UPDATED_TASK, Plan
 from weft.tally import Tally
 from weft.vocabulary import Vocabulary
 
@@ -83,6 +83,8 @@ class Forgetting:
         blank, state, kept = learner.init(names), None, 0
         if names:
             after = without_task(arrays, learner.plan, slot, self.traits.pooled)
+            if pointer := _pointer(learner.plan):
+                _cut_row(arrays, after, learner.plan, pointer, slot)
             state = saving.restore(blank, learner.plan, after, len(names), features)
             kept = int(after["used"][SUPPORT]) if learner.plan.has_counts else 0
         vocabulary = Vocabulary(Names(names), self.vocabulary.features, self.vocabulary.fields)
@@ -110,12 +112,37 @@ def refuse_to_forget(learner: Learner) -> None:
     reason = traits.cannot_forget
     if traits.task_names:
         reason = "its graph names its tasks, and ties the others to this one"
-    elif not reason and not says_how(learner.plan):
+    elif not reason and not says_how(learner.plan) and not _pointer(learner.plan):
         reason = "its state counts tasks or keeps rows, and its plan does not say how one of them is taken out"
     if reason:
         raise ValueError(
             f"{learner.name} with these parameters cannot forget a task: {reason}; learn the others again without it"
         )
+
+
+def _pointer(plan: Plan) -> str:
+    """The array that says which row of those that only some tasks have is a task's, from 1 on; "" if there is none.
+
+    A plan with a `forget` of its own sees to it there; one that keeps rows or counts tasks needs one.
+    """
+    axes = {axis for found in plan.axes.values() for axis in found}
+    if plan.forget is not None or axes & {"support", "nonzero"} or "task" in plan.names.values():
+        return ""
+    found = [name for name, most in plan.counts.items() if most == ("updated_task",) and plan.axes[name] == ("task",)]
+    counts_tasks = any("task" in most for most in plan.counts.values())
+    return found[0] if len(found) == 1 and not counts_tasks else ""
+
+
+def _cut_row(before: Mapping[str, Array], after: dict[str, Array], plan: Plan, pointer: str, slot: int) -> None:
+    """Take the row of the task out of all arrays of rows that only some tasks have."""
+    row = int(before[pointer][slot])
+    if not row:
+        return
+    for name, axes in plan.axes.items():
+        if "updated_task" in axes:
+            after[name] = np.ascontiguousarray(np.delete(after[name], row, axes.index("updated_task")))
+    after[pointer] -= after[pointer] > row
+    after["used"][UPDATED_TASK] -= 1
 
 
 def _own_numbers(learner: Learner, arrays: Mapping[str, Array], slot: int) -> int:
