@@ -63,9 +63,15 @@ class Traits:
     keeps_integers: bool = True
     """There are slots or counts in the state, not numbers of models only."""
     takes_weights: bool = False
-    """Events may have weights other than 1: the step is as many times as long."""
+    """Events may have weights other than 1, which multiply the gradient: for rules that step along one.
+
+    A Perceptron counts mistakes, and passive-aggressive steps and confidences solve a problem of their own for every
+    event: neither has a gradient to multiply, and what a weight would mean there is not given by the rule.
+    """
     reads_missing: bool = False
     """An entry whose value is NaN says that the feature is missing, which is not the same as zero."""
+    cannot_forget: str = ""
+    """Why no task can be taken out of the state, as the end of a sentence; "": one can."""
     trace: tuple[str, ...] = TRACE
     """The columns of a trace."""
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from weft import parallel, refusals
+from weft import html, parallel, refusals
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import PLAIN
+from weft.forgetting import Forgetting
 from weft.guard import Guard, changes, held_back, reads
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain
@@ -40,7 +41,7 @@ from weft.tally import Tally
 from weft.vocabulary import Proposal, Vocabulary
 
 
-class Model(SingleEvents, Learned):
+class Model(SingleEvents, Forgetting, Learned):
     """One model per task, all learned together from one stream.
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
@@ -91,7 +92,8 @@ class Model(SingleEvents, Learned):
         self._has_to_compile = not self._is_python
         self.vocabulary = parts.vocabulary
         self.state = parts.state
-        self.tally = Tally(self.vocabulary.tasks, self.target, self.learner.tally_loss, parts.tally, self._guard)
+        loss = self.learner.tally_loss
+        self.tally = Tally(self.vocabulary.tasks, self.target, loss, parts.tally, self._guard, parts.recent)
         self._slots = self.vocabulary.tasks.slots
         self._set_classes(parts.classes)
         self._schema = parts.schema
@@ -130,6 +132,10 @@ class Model(SingleEvents, Learned):
     def _described(self) -> str:
         tasks, features = self._sizes
         return f"Model({self.learner!r}, {tasks} tasks, {features} features, {self.tally.total['events']} events)"
+
+    def _repr_html_(self) -> str:
+        text = self.tally._repr_html_() if not self._guard.reason else ""
+        return html.table("Model", ["learner", "parameters"], [(self.name, repr(self.learner))]) + text
 
     # --- learning ---
 
@@ -371,7 +377,7 @@ class Model(SingleEvents, Learned):
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.
 
         The parts add up to the score (`explanation`). An unknown task is explained as the newcomer that it would
-        be; unknown features are ignored. `x` as in `learn_one`.
+        be; unknown features are ignored. `x` and `task` as in `predict_one`.
         """
         if self._schema is not None and isinstance(x, Mapping):
             event = self._event(x, None, task, None)
@@ -393,7 +399,8 @@ class Model(SingleEvents, Learned):
 
         Nothing is learned meanwhile. `facts`, which JSON takes, are added to the header.
         """
-        parts = Parts(self.learner, self.vocabulary, self.state, self.tally.live, self._classes, self._schema)
+        tally, recent = self.tally.live, self.tally.live_recent
+        parts = Parts(self.learner, self.vocabulary, self.state, tally, self._classes, self._schema, recent)
         return write_model(parts, write, facts or {}).hex()
 
     def to_bytes(self) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft.compiled.arrays import Floats
+from weft.encoding.given import read_weights
 from weft.graphs.reading import Graph
 from weft.labels import UNKNOWN, Classes, expect_label
 from weft.learner import Learner
@@ -117,6 +118,17 @@ def refuse_weights(learner: Learner, stream: Stream) -> None:
             f"row {at}: weight {weight[at]:g}; {learner.name} takes no weights of events, leave them out or choose a "
             "learner with a gradient step such as auto or mt-ogd"
         )
+
+
+def expect_weight(learner: Learner, weight: Any) -> float:
+    """The weight of a single event as a float, if the learner takes it."""
+    found = read_weights([weight], 1)
+    if found[0] != 1.0 and not learner.traits.takes_weights:
+        raise ValueError(
+            f"weight {found[0]:g}; {learner.name} takes no weights of events, leave them out or choose a "
+            "learner with a gradient step such as auto or mt-ogd"
+        )
+    return float(found[0])
 
 
 def expect_trace(trace: Any, rows: int, columns: int) -> Floats:

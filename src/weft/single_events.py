@@ -106,11 +106,13 @@ class SingleEvents:
 
     def _learn_event(self, x: Any, y: Any, task: Any, weight: float) -> float:
         """Learn one event of features."""
+        if weight != 1.0:
+            weight = refusals.expect_weight(self.learner, weight)
         kind = type(y)
         label = self._labels.get(y) if kind is int or kind is str or kind is float else None
         if label is None:
             label = one_label(y, self.target, self._classes)
-        if type(x) is dict and label is not None and weight == 1.0:
+        if type(x) is dict and label is not None:
             guard, issued = self._guard, self.tally.buffer
             for _ in guard.held:  # the lock, see `guard`: no signal handler runs from here to `try`
                 try:
@@ -125,6 +127,7 @@ class SingleEvents:
                         count = single.fill(x) if slot >= 0 else UNKNOWN
                         if count < 0:
                             break
+                        single.weight[0] = weight
                         if self._is_python:
                             status = self._learn_interpreted(single, slot, label, count)
                             score: float = single.score[0]
@@ -164,7 +167,7 @@ class SingleEvents:
             with guard.lock:
                 new = self._new_names(x, task)
                 if new is not None:
-                    return self._learn_with_names(x, y, task, new)
+                    return self._learn_with_names(x, y, task, weight, new)
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
         labels = None if self.target == "point" else [y]
@@ -186,7 +189,7 @@ class SingleEvents:
         with held_back():
             self._make_room_for_rounds(single.batch, 0, *self._sizes)
 
-    def _learn_with_names(self, x: dict[Any, Any], y: Label | None, task: Any, new: Proposal) -> float:
+    def _learn_with_names(self, x: dict[Any, Any], y: Label | None, task: Any, weight: float, new: Proposal) -> float:
         """Learn an event with new names. Nobody sees them before the event, nor if it is not learned.
 
         The caller holds the lock of the guard.
@@ -195,7 +198,7 @@ class SingleEvents:
         tasks, features, issued = vocabulary.tasks.size, vocabulary.features.size, len(self.tally.buffer)
         try:
             self._add_names(new, len(x))
-            return self._learn_event(x, y, task, 1.0)
+            return self._learn_event(x, y, task, weight)
         except BaseException:
             if self._guard.level != UNUSABLE and len(self.tally.buffer) == issued:
                 vocabulary.tasks.undo(new.tasks, tasks)

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from weft import html
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import compiled
 from weft.guard import READING, Guard
 from weft.learner import Target
 from weft.maths.losses import loss_value
 from weft.names import Name, Names
+from weft.recent import DECAY, ERROR, MOST, RECENT_LOSS, Recent, as_the_whole
 from weft.storage.batch import Batch
 from weft.storage.memory import longer
 
@@ -49,31 +51,38 @@ class Tally:
         loss: tuple[int, float],
         table: Floats | None = None,
         guard: Guard | None = None,
+        recent: Floats | None = None,
     ) -> None:
         self._names = names
         self.target = target
         self._loss = loss
         self._table = np.zeros((0, len(COLUMNS))) if table is None else table
+        errors = self._table[:, MISTAKES if target == "binary" else ABSOLUTE]
+        whole = as_the_whole(self._table[:, EVENTS], errors, self._table[:, LOSS]) if recent is None else recent
+        self._recent = whole
         self._guard = guard or Guard()
         self.buffer: list[tuple[int, float, float]] = []
         """Task, label and score of single events that are not in the table yet."""
 
     def __reduce__(self) -> Any:
         """Pickled and copied as it is now, without the model that it belongs to."""
-        names, table = self._snapshot()
-        return Tally, (Names(names), self.target, self._loss, table)
+        names, table, recent = self._snapshot()
+        return Tally, (Names(names), self.target, self._loss, table, None, recent)
 
     # --- updated by the model ---
 
     def reserve(self, tasks: int) -> None:
         """Make room for this number of tasks."""
         if tasks > len(self._table):
-            self._table = longer(self._table, max(tasks, 2 * len(self._table)))
+            room = max(tasks, 2 * len(self._table))
+            recent = longer(self._recent, room)
+            self._table, self._recent = longer(self._table, room), recent
 
     def count(self, batch: Batch, scores: Floats) -> None:
         """Count the issued scores of a batch."""
         self.flush()
-        _count(self._table, self.target == "binary", batch.task, batch.label, scores, *self._loss)
+        is_binary = self.target == "binary"
+        _count(self._table, self._recent, is_binary, batch.task, batch.label, scores, *self._loss)
 
     def count_one(self, task: int, label: float, score: float) -> None:
         """Count one event; events are buffered until there are several hundred, or until the tally is read."""
@@ -87,23 +96,48 @@ class Tally:
             task, label, score = zip(*self.buffer, strict=True)
             floats = np.array(label, np.float64), np.array(score, np.float64)
             rest = np.array(task, np.int64), *floats, *self._loss
-            [_] = map(_count, (self._table,), (self.target == "binary",), *((part,) for part in rest))
+            tables = (self._table,), (self._recent,)
+            [_] = map(_count, *tables, (self.target == "binary",), *((part,) for part in rest))
             del self.buffer[:]  # no signal handler runs between the two, see `guard`
+
+    def forget(self, slot: int, names: Names) -> int:
+        """Without the task at a slot, of which no event is in the buffer; `names` are those of the others.
+
+        Returns how many events it had.
+        """
+        events = int(self._table[slot, EVENTS])
+        self._table, self._recent = np.delete(self._table, slot, 0), np.delete(self._recent, slot, 0)
+        self._names = names
+        return events
 
     # --- read by the user ---
 
-    def _snapshot(self) -> tuple[list[Name], Floats]:
-        """All tasks and their rows, at one moment."""
+    def _snapshot(self) -> tuple[list[Name], Floats, Floats]:
+        """All tasks, their rows, and those of recent events, at one moment."""
         with self._guard.lock:
             if self._guard.level > READING:
                 self._guard.refuse()
             self.flush()
-            return list(self._names), self._table[: len(self._names)].copy()
+            count = len(self._names)
+            return list(self._names), self._table[:count].copy(), self._recent[:count].copy()
 
     @property
     def live(self) -> Floats:
         """The table's rows of known tasks."""
         return self._snapshot()[1]
+
+    @property
+    def live_recent(self) -> Floats:
+        """The same of the decayed sums over recent events."""
+        return self._snapshot()[2]
+
+    @property
+    def recent(self) -> Recent:
+        """Error and loss per task over recent events, and which tasks have become worse; see `weft.recent`."""
+        names, table, recent = self._snapshot()
+        binary = self.target == "binary"
+        totals = table[:, [MISTAKES, MISTAKES] if binary else [ABSOLUTE, SQUARED]]
+        return Recent(names, table[:, EVENTS], totals, recent, binary)
 
     @property
     def tasks(self) -> list[Name]:
@@ -146,7 +180,7 @@ class Tally:
         return self._summary(np.sum(self.live, axis=0))
 
     def __getitem__(self, task: Name) -> dict[str, float]:
-        names, table = self._snapshot()
+        names, table, _ = self._snapshot()
         slot = self._names.find(task)  # a slot never changes
         if not 0 <= slot < len(names):
             raise KeyError(f"there is no task {task!r}; known tasks are {', '.join(map(repr, names[:8]))}")
@@ -154,7 +188,20 @@ class Tally:
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict per task, ready for a table."""
-        return [{"task": name, **self._summary(row)} for name, row in zip(*self._snapshot(), strict=True)]
+        return [{"task": name, **self._summary(row)} for name, row in zip(*self._snapshot()[:2], strict=True)]
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with a row per task, named by it: the columns of `rows`, and the recent figures."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ValueError("to_frame needs pandas, which is not installed; run pip install pandas") from None
+        recent = self.recent
+        known = {row["task"]: row for row in self.rows()}
+        rows = [known[name] for name in recent.tasks]
+        frame = pd.DataFrame([{key: value for key, value in row.items() if key != "task"} for row in rows])
+        frame.index = pd.Index(recent.tasks, name="task", tupleize_cols=False)
+        return frame.assign(recent_error=recent.errors, recent_loss=recent.losses, worse=recent.worse)
 
     def _summary(self, row: Floats) -> dict[str, float]:
         events = row[EVENTS]
@@ -167,8 +214,18 @@ class Tally:
             "rmse": float(np.sqrt(_ratio(row[SQUARED], events))),
         }
 
+    def _repr_html_(self) -> str:
+        recent = {row["task"]: row for row in self.recent.rows()}
+        rows = sorted(self.rows(), key=lambda row: -row["events"])
+        cells = [
+            (row["task"], row["events"], row["error"], recent[row["task"]]["error"], recent[row["task"]]["worse"])
+            for row in rows
+            if row["task"] in recent
+        ]
+        return html.table(repr(self), ["task", "events", "error", "recent error", "worse"], cells)
+
     def __repr__(self) -> str:
-        names, table = self._snapshot()
+        names, table, _ = self._snapshot()
         total = self._summary(np.sum(table, axis=0))
         return f"Tally({len(names)} tasks, {total['events']} events, error {total['error']:.4f})"
 
@@ -184,7 +241,9 @@ def _f1(table: Floats) -> Floats:
 
 
 @compiled
-def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, loss: int, epsilon: float) -> None:
+def _count(
+    table: Floats, recent: Floats, binary: bool, task: Any, label: Any, scores: Floats, loss: int, epsilon: float
+) -> None:
     for i in range(task.shape[0]):
         y, s, j = label[i], scores[i], np.uint64(task[i])
         if np.isnan(y):
@@ -192,14 +251,18 @@ def _count(table: Floats, binary: bool, task: Any, label: Any, scores: Floats, l
         table[j, EVENTS] += 1.0
         suffered = loss_value(loss, s, y, epsilon)
         table[j, LOSS] += np.inf if np.isnan(suffered) else suffered  # no number is the worst score: sums stay sums
+        recent[j, RECENT_LOSS] = DECAY * recent[j, RECENT_LOSS] + (suffered if suffered < MOST else MOST)
         if binary:  # sums of zeros and ones, without branches: whether a prediction is right is not predictable
             predicted, actual = 1.0 if s >= 0.0 else 0.0, 1.0 if y > 0.0 else 0.0
             both = predicted * actual
             table[j, TRUE_POSITIVE] += both
             table[j, FALSE_POSITIVE] += predicted - both
             table[j, FALSE_NEGATIVE] += actual - both
-            table[j, MISTAKES] += predicted + actual - 2.0 * both
+            mistake = predicted + actual - 2.0 * both
+            table[j, MISTAKES] += mistake
+            recent[j, ERROR] = DECAY * recent[j, ERROR] + mistake
         else:
             gap = np.inf if np.isnan(s) else abs(y - s)
             table[j, ABSOLUTE] += gap
             table[j, SQUARED] += gap * gap
+            recent[j, ERROR] = DECAY * recent[j, ERROR] + min(gap, MOST)

@@ -10,7 +10,11 @@ from weft.cli.options import Reading, example, file_options, json_option, parse_
 from weft.cli.schema_options import told_of
 from weft.cli.tables import console, plural, print_json, tell
 
-DEFAULT_LEARNERS = ("auto", "pa", "pa:pooled=true", "implicit")
+DEFAULT = {"auto": "together", "auto alone": "alone", "auto pooled": "pooled"}
+"""The first rows if no learner is named: the default with and without sharing."""
+OTHERS = {"binary": ("mt-ogd:loss=logistic", "arow", "pa", "pa:pooled=true"),
+          "real": ("mt-ogd:loss=square", "pa:loss=epsilon-insensitive")}  # fmt: skip
+"""Learners for labels of each kind that come after those."""
 TIME_LIMIT = 60.0
 """Seconds that a learner has, if all are compared and nothing else is said."""
 
@@ -26,7 +30,8 @@ TIME_LIMIT = 60.0
     "learners",
     multiple=True,
     metavar="NAME[:PARAMETER=VALUE,...]",
-    help="A learner with its parameters; may be repeated.  [default: auto, pa, pa:pooled=true, implicit]",
+    help="A learner with its parameters, among them scope=alone and scope=pooled; may be repeated.  [default: auto, "
+    "auto alone, auto pooled, and learners that fit the labels]",
 )
 @click.option(
     "--all",
@@ -49,6 +54,10 @@ TIME_LIMIT = 60.0
     show_default=True,
     help="How many random orders of the events to average over.",
 )
+@click.option("--in-order", is_flag=True, help="The order of the file, once, instead of random ones.")
+@click.option(
+    "--raw", is_flag=True, help="Rows as they are. Otherwise they have length 1 and an intercept; auto scales itself."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random orders.")
 @file_options
 @json_option
@@ -58,6 +67,8 @@ def command(
     everyone: bool,
     time_limit: float | None,
     shuffles: int,
+    in_order: bool,
+    raw: bool,
     seed: int,
     reading: Reading,
     as_json: bool,
@@ -69,14 +80,21 @@ def command(
     each learner does best, and what an event costs. No model is saved. FILE is as in weft learn, and is read
     whole.
 
+    Without --learner the first rows are auto, auto alone (a model per task that sees nothing of the others) and
+    auto pooled (all tasks as one): the gap between them is what sharing gains on these data. scope=alone and
+    scope=pooled do the same with any learner, as in --learner mt-ogd:scope=alone.
+
     With --all the labels decide who takes part: if all are -1 or +1, learners that classify; else learners
     that predict numbers, those with a choice of losses by the first that does. A learner that refuses these
     data, or takes longer than --time-limit, has no figures; the others go on.
     """
     from weft.evaluation.comparison import compare
 
-    chosen = _given(learners if everyone else learners or DEFAULT_LEARNERS)
-    if everyone:
+    chosen = _given(learners)
+    if not everyone and not learners:
+        stream = _whole(file, reading, "real")
+        chosen = _default(stream)
+    elif everyone:
         stream = _whole(file, reading, "real")
         chosen = _catalogue(stream) | chosen
         time_limit = TIME_LIMIT if time_limit is None else time_limit
@@ -85,7 +103,14 @@ def command(
     show = not as_json and sys.stderr.isatty()
     with announced("learners"):
         comparison = compare(
-            stream, chosen, shuffles=shuffles, seed=seed, progress=show, time_limit=time_limit, leave_out=everyone
+            stream,
+            chosen,
+            shuffles=0 if in_order else shuffles,
+            seed=seed,
+            progress=show,
+            time_limit=time_limit,
+            leave_out=everyone or not learners,
+            scaled=not raw,
         )
     if as_json:
         print_json(comparison.as_json())
@@ -101,16 +126,30 @@ def _given(learners: tuple[str, ...]) -> dict[str, Any]:
     for text in learners:
         if text in chosen:
             raise ValueError(f"the learner {text!r} is given twice; give each once")
-        chosen[text] = parse_learner(text)
-        build(*chosen[text])
+        chosen[text] = name, parameters = parse_learner(text)
+        build(name, _without_scope(parameters))
     return chosen
+
+
+def _without_scope(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name != "scope"}
+
+
+def _default(stream: Any) -> dict[str, Any]:
+    """The default with and without sharing, then learners for labels of this kind."""
+    from weft.evaluation.prequential import kind_of
+
+    kind = kind_of(stream)
+    loss = {} if kind == "binary" else {"loss": "square"}
+    first: dict[str, Any] = {label: ("auto", {**loss, "scope": scope}) for label, scope in DEFAULT.items()}
+    return first | {text: parse_learner(text) for text in OTHERS.get(kind, ())}
 
 
 def _kind(chosen: dict[str, Any]) -> Any:
     """What the learners predict, which must be one thing."""
     from weft.learners.catalogue import build
 
-    targets = {build(name, parameters).target for name, parameters in chosen.values()}
+    targets = {build(name, _without_scope(parameters)).target for name, parameters in chosen.values()}
     if len(targets) > 1:
         raise ValueError(
             f"the learners predict different things ({', '.join(sorted(targets))}); compare like with like"

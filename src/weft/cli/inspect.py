@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.inspect_borrowing import borrowed, print_borrowed
+from weft.cli.inspect_classes import inspect_classes
+from weft.cli.inspect_recent import print_recent, recent_rows
 from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
+from weft.cli.inspect_sharing import print_sharing, sharing
 from weft.cli.inspect_support import budget_facts, budget_lines, kept_rows, print_kept_rows, print_shares, shares
 from weft.cli.options import example, find_task, json_option, program, show_name, show_value
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
@@ -30,6 +33,14 @@ MOST_LONERS = 10
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many features or rows to show."
 )
+@click.option(
+    "--recent", "with_recent", is_flag=True, help="Show errors over recent events beside the whole, the worst first."
+)
+@click.option(
+    "--against",
+    metavar="FILE",
+    help="Learn FILE anew with the model's learner: on all tasks, on every task alone, on all as one.",
+)
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @click.option(
     "--relations",
@@ -48,6 +59,8 @@ def command(
     model_path: str,
     task: str | None,
     top: int,
+    with_recent: bool,
+    against: str | None,
     all_tasks: bool,
     with_relations: bool,
     plot: str | None,
@@ -57,18 +70,27 @@ def command(
 
     Of a learner whose models have an own and a shared part it also shows how far every task is from the
     others, the loners first; of one that keeps rows on a budget, how tasks share it and what it has cost; of
-    auto, how much every task borrows, what it gained by that, and the guarantee that it lost nothing.
+    auto, how much every task borrows, how that compares with the simple models inside it, and its guarantee.
     With --task, the features that weigh most for that task, or its rows: a positive weight speaks for the
     label +1, a negative one for -1.
+
+    --recent shows how well tasks did lately: an event counts half as much 100 events of its task later. A task is
+    marked as worse where its recent error is above its earlier one by more than chance would have it.
+
+    --against FILE answers whether sharing helps: the learner of MODEL learns FILE three times, in its order, on all
+    tasks together, on every task alone and on all tasks as one; MODEL itself stays as it is.
 
     --relations and --plot show the whole matrix of relations. Dark blue cells are closely related tasks, orange
     ones opposed, grey is a task with itself; bars tell how far each goes its own way.
     """
-    from weft.model import load
+    from weft.reductions.per_class import Multiclass, load
 
     if plot is not None:
         expect_svg(plot, model_path)
     model = load(model_path)
+    if isinstance(model, Multiclass):
+        inspect_classes(model, model_path, all_tasks, as_json)
+        return
     name = find_task(model, task) if task is not None else None
     facts = _facts(model, model_path)
     if plot is not None:
@@ -76,13 +98,20 @@ def command(
     if with_relations and as_json:
         facts["relations"] |= matrix_of(model)
     if name is not None:
-        facts["task"] = {"name": name, **model.tally[name], "weights": _heaviest(model, name, top)}
+        facts["task"] = {"name": name, **model.tally[name], "recent": model.tally.recent[name]}
+        facts["task"] |= {"weights": _heaviest(model, name, top)}
         facts["task"] |= {"rows": kept_rows(model, name, top)}
+    if against is not None:
+        facts["sharing"] = sharing(model, against)
     if as_json:
         if name is None:
             facts |= {"tasks": model.tally.rows(), "distances": _distances(model), "kept": shares(model)}
-            facts |= {"borrowing": borrowed(model)}
+            facts |= {"borrowing": borrowed(model), "recent": recent_rows(model.tally)}
         print_json(facts)
+    elif against is not None:
+        print_sharing(model, facts["sharing"], all_tasks)
+    elif with_recent and name is None:
+        print_recent(model.tally, all_tasks)
     else:
         _print(model, facts, name, all_tasks)
         if with_relations:
@@ -194,7 +223,8 @@ def _print_task(screen: Any, facts: dict[str, Any], binary: bool) -> None:
     words = f"{plural(facts['mistakes'], 'mistake')}, " if binary else ""
     screen.print(
         f"Task {show_name(facts['name'])}: {plural(facts['events'], 'event')}, {words}"
-        f"error {number(facts['error'])}, mean loss {number(facts['loss'])}",
+        f"error {number(facts['error'])} (recently {number(facts['recent']['error'])}), "
+        f"mean loss {number(facts['loss'])}",
         soft_wrap=True,
     )
     if facts["rows"] is not None:

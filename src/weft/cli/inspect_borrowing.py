@@ -1,4 +1,4 @@
-"""What `weft inspect` shows of `auto`: what every task relies on, what it gained, and the guarantee."""
+"""What `weft inspect` shows of `auto`: what every task relies on, its simple experts beside it, and the guarantee."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,14 @@ def borrowed(model: "Model") -> list[dict[str, Any]] | None:
 
 
 def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
-    """The same as a table, with mean losses and the gain over the task's own model."""
+    """The same as a table, with mean losses, also of the simple experts inside."""
     rows = borrowed(model)
     if not rows:
         return
     shown = rows if all_tasks or len(rows) <= MOST_TASKS + 1 else rows[:MOST_TASKS]
     table = new_table(
-        "task", "stack", "own", "pooled", "loss", "own\nmodel", "pooled\nmodel", "gain", "guaranteed\nmargin",
+        "task", "stack", "own", "pooled", "loss", "own\nexpert", "pooled\nexpert", "below own\nexpert",
+        "guaranteed\nmargin",
         title="What tasks borrow: weights of their mixture, and mean losses",
     )  # fmt: skip
     for row in [row for row in shown if row["events"]]:
@@ -47,9 +48,10 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
     screen.print("Weights of the experts: " + ", ".join(f"{name} {weight:+.2f}" for name, weight in worth))
     unit = "nats" if model.target == "binary" else "half squares of its labels' spread"
     screen.print(
-        "loss: of auto, of the task's own model, and of the model pooled from all tasks. gain: how much less auto "
-        f"loses than the own model. guaranteed margin ({unit}): by how much the loss is below its bound, the total "
-        "loss of the best part and a constant, which holds on any data.",
+        "loss: of auto, and of two simple models inside it, the task's own expert and the one pooled from all tasks. "
+        "below own expert: how much less auto loses than that one, which is weaker than auto on this task alone; "
+        f"weft compare and weft inspect --against FILE tell what sharing gains. guaranteed margin ({unit}): by how "
+        "much the loss is below its bound, the total loss of the best part and a constant, which holds on any data.",
         style="dim",
     )
 

@@ -23,6 +23,8 @@ COMMANDS = (
     "compare",
     "tune",
     "inspect",
+    "explain",
+    "forget",
     "catalogue",
     "pack",
     "data",

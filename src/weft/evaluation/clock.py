@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from weft.compiled.arrays import Floats
-from weft.model import Model
+from weft.evaluation.scopes import Learns
 from weft.stream import Stream
 
 FIRST_ROUNDS = 16
@@ -49,7 +49,7 @@ class Clock:
         return not self.is_stopped
 
 
-def learn_within(model: Model, stream: Stream, clock: Clock) -> tuple[Floats, float] | None:
+def learn_within(model: Learns, stream: Stream, clock: Clock) -> tuple[Floats, float] | None:
     """The scores and the seconds; None if the clock stopped it before the end of the stream."""
     rounds, total = stream.n_rounds, 0.0
     at, size = 0, FIRST_ROUNDS if clock.limit is not None else rounds

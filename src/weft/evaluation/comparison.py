@@ -35,11 +35,13 @@ def compare(
     auc: bool = False,
     time_limit: float | None = None,
     leave_out: bool = False,
+    scaled: bool = False,
 ) -> Comparison:
     """Run every learner over the same random orders of a stream's rounds.
 
     learners    names of the catalogue, (name, parameters) pairs, learners already built, or a mapping from
-                labels to any of these; parameters may hold `tasks`, as `weft.Model` takes it
+                labels to any of these; parameters may hold `tasks`, as `weft.Model` takes it, and `scope`: the same
+                learner on all tasks "together", on every task "alone", or with all tasks "pooled" as one
     shuffles    number of orders, `stream.shuffled(seed + i)`; 0 is the stream's own order, once
     progress    a bar on stderr, if that is a terminal
     workers     threads (compiled learners run side by side); None: one per core. Only `seconds` depends on it
@@ -49,6 +51,7 @@ def compare(
                 not count: every learner learns one round first
     leave_out   a learner that refuses these data, or is of another kind than their labels, is listed in `left_out`
                 with its reason, and the others go on; otherwise it is an error
+    scaled      rows of length 1 with an intercept, for all learners but auto and adaptive, which scale by themselves
 
     Learners minimise losses of their own kinds (hinge, logistic ...): their `loss` figures do not compare
     with each other, `error` does.
@@ -75,7 +78,7 @@ def compare(
     limit = _seconds(time_limit)
     entries, orders = read_entries(learners), range(max(shuffles, 1))
     with _bar(progress, len(entries) * (1 + len(orders))) as advance:
-        setting, refused = prepare(stream.plain(), entries, auc, leave_out, advance)
+        setting, refused = prepare(stream.plain(), entries, auc, leave_out, advance, scaled)
         field = _Field(setting, [entry for entry in entries if entry.label not in refused], limit, leave_out)
         field.run_all([seed + order if shuffles else None for order in orders], workers, advance)
     return _collect(field, entries, refused, shuffles, seed)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -10,10 +10,13 @@ from weft.compiled.arrays import Floats, Ints
 from weft.evaluation.clock import Clock, learn_within
 from weft.evaluation.results import LeftOut
 from weft.evaluation.rounds import auc
+from weft.evaluation.scopes import SCALES_ITSELF, Alone, Learns, Pooled, Scope, with_intercept
 from weft.learner import Learner, Target, missing_parts
 from weft.model import Model
+from weft.names import Names
+from weft.storage.batch import empty_batch
 from weft.stream import Stream
-from weft.tally import ABSOLUTE, MISTAKES
+from weft.tally import ABSOLUTE, MISTAKES, Tally
 
 CURVE_POINTS = 500
 """Most points of a learning curve."""
@@ -29,9 +32,12 @@ class Entry(NamedTuple):
     label: str
     learner: Learner
     tasks: Any = None
+    scope: Scope = "together"
 
-    def model(self) -> Model:
-        """A fresh model."""
+    def model(self) -> Learns:
+        """A fresh model: of all tasks, of every task alone, or of all tasks as one."""
+        if self.scope != "together":
+            return Alone(self.learner) if self.scope == "alone" else Pooled(self.learner)
         return Model(self.learner, tasks=self.tasks)
 
 
@@ -43,6 +49,12 @@ class Setting(NamedTuple):
     events: Ints
     curve_events: Ints
     with_auc: bool
+    scaled: Stream | None = None
+    """The stream with rows of length 1 and an intercept, for learners that do neither by themselves."""
+
+    def stream_for(self, entry: Entry) -> Stream:
+        """The stream that a learner sees."""
+        return self.stream if self.scaled is None or entry.learner.name in SCALES_ITSELF else self.scaled
 
 
 class Run(NamedTuple):
@@ -83,12 +95,15 @@ def _entry(given: Any, label: str | None) -> Entry:
         given = (given, {})
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
         name, parameters = given
+        scope = parameters.get("scope", "together")
+        if scope not in get_args(Scope):
+            raise ValueError(f"scope={scope!r}; choose one of {', '.join(get_args(Scope))}")
         shown = {parameter: value for parameter, value in parameters.items() if parameter != "tasks"}
         try:
-            learner = Model(name, **parameters).learner
+            learner = Model(name, **{key: value for key, value in parameters.items() if key != "scope"}).learner
         except ValueError as error:
             raise named(label or str(name), error) from error
-        return Entry(label or _called(name, shown), learner, parameters.get("tasks"))
+        return Entry(label or _called(name, shown), learner, parameters.get("tasks"), scope)
     if isinstance(given, type) or missing_parts(type(given)):
         raise ValueError(f"{given!r} is not a learner; give a name of the catalogue or a pair (name, parameters)")
     changed = {
@@ -128,7 +143,12 @@ def kind_of(stream: Stream) -> Target:
 
 
 def prepare(
-    stream: Stream, entries: list[Entry], with_auc: bool, leave_out: bool, advance: Callable[[], None]
+    stream: Stream,
+    entries: list[Entry],
+    with_auc: bool,
+    leave_out: bool,
+    advance: Callable[[], None],
+    scaled: bool = False,
 ) -> tuple[Setting, dict[str, LeftOut]]:
     """Refuse or leave out what cannot be run or compared; one round with each, so that its kernels are compiled."""
     lead = _lead(stream, entries) if leave_out else entries[0]
@@ -151,7 +171,7 @@ def prepare(
         raise ValueError("all labels of the stream are missing; there is nothing to compare")
     events = np.bincount(stream.task_codes[is_labelled], minlength=len(stream.task_names))
     points = np.unique(np.linspace(1, total, min(CURVE_POINTS, total)).round().astype(np.int64))
-    return Setting(stream, target, events, points, with_auc), left_out
+    return Setting(stream, target, events, points, with_auc, with_intercept(stream) if scaled else None), left_out
 
 
 def _lead(stream: Stream, entries: list[Entry]) -> Entry:
@@ -183,7 +203,8 @@ def _try(stream: Stream, entry: Entry, lead: Entry) -> None:
 
 def run(setting: Setting, entry: Entry, seed: int | None, clock: Clock) -> Run | None:
     """One learner over one random order, or over the stream's own if there is no seed; None if the clock stopped it."""
-    stream = setting.stream if seed is None else setting.stream.shuffled(seed)
+    stream = setting.stream_for(entry)
+    stream = stream if seed is None else stream.shuffled(seed)
     model = entry.model()
     try:
         learned = learn_within(model, stream, clock)
@@ -192,14 +213,17 @@ def run(setting: Setting, entry: Entry, seed: int | None, clock: Clock) -> Run |
     if learned is None:
         return None
     scores, seconds = learned
-    tally, is_binary = model.tally, setting.target == "binary"
-    slots = [model.vocabulary.tasks.find(name) for name in setting.stream.task_names]
+    is_binary, names = setting.target == "binary", Names(stream.task_names)
+    tally = Tally(names, setting.target, entry.learner.tally_loss)
+    tally.reserve(len(names))
+    y = stream.labels(setting.target)
+    tally.count(empty_batch()._replace(task=stream._events.codes, label=y), scores)
+    slots = [names.find(name) for name in setting.stream.task_names]
     sums = tally.live[slots, MISTAKES if is_binary else ABSOLUTE]
     has_events = setting.events > 0
     macro = float(np.mean(sums[has_events] / setting.events[has_events]))
     metrics = {metric: value for metric, value in tally.total.items() if metric in ("error", "loss", "f1", "rmse")}
     metrics |= {"macro_error": macro, "seconds": seconds}
-    y = stream.labels(setting.target)
     is_labelled = ~np.isnan(y)
     y, scores = y[is_labelled], scores[is_labelled]
     if setting.with_auc:

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft import html
 from weft.compiled.arrays import Array, Ints
 from weft.inspection.views import Mixes, ScalesRows, expect_explains
 from weft.learner import Learner, SeenRow, Shares
-from weft.names import Name
+from weft.names import Name, show_name
 from weft.storage.batch import Batch
 from weft.vocabulary import Vocabulary
 
@@ -78,6 +79,10 @@ class Explanation(NamedTuple):
             **{f"from {name}": value for name, value in self.neighbours.items()},
         }
         return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+    def _repr_html_(self) -> str:
+        title = f"score of {show_name(self.task)}: {self.score:+.4g}"
+        return html.table(title, ["part", "amount"], [(name, f"{value:+.4g}") for name, value in self.parts.items()])
 
     def __str__(self) -> str:
         others = bool(self.neighbours)

@@ -50,6 +50,7 @@ class Single:
         self.room = len(self.batch.indices)
         scores, trace = np.zeros(1), np.zeros((0, trace_columns))
         self.score: Any = scores.data  # a Python number at [0]
+        self.weight: Any = self.batch.weight.data  # that of the event, to be written before it is learned
         kernels, parts = learner.kernels, (learner.hyper, state, self.batch, scores, trace)
         self.handle: Any = make_handle(parts) if kernels.compiled else SimpleNamespace(parts=parts)
         self.predict, self.learn = kernels.predict_one, kernels.learn_one

@@ -53,6 +53,8 @@ class Plan:
     check         of (arrays, lengths of all axes): what else a file must satisfy; raises ValueError
     extra_pairs   of (state, batch, done): how many pairs an example of the round after `done` rounds may open that are
                   not in its row, and how many pairs a task can have; None: none, and one per feature
+    forget        of (live arrays with a task, the same without its slot and its pairs, its slot): change the latter
+                  where more than that has to go; None: nothing more, see `forgetting`
     optional      arrays that are left out of a file if they hold nothing but zeros
     """
 
@@ -67,6 +69,7 @@ class Plan:
     padded: Mapping[str, int] = field(default_factory=dict)
     check: Callable[[Mapping[str, Array], Mapping[str, int]], None] | None = None
     extra_pairs: Callable[[Any, Batch, int], tuple[int, int]] | None = None
+    forget: Callable[[Mapping[str, Array], dict[str, Array], int], None] | None = None
     optional: tuple[str, ...] = ()
 
     @property

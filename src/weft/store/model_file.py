@@ -12,6 +12,7 @@ from weft.labels import PLAIN, UNKNOWN, Classes, expect_label
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
 from weft.missing import MOST_FIELDS
+from weft.recent import COLUMNS as RECENT_COLUMNS
 from weft.schema import Schema
 from weft.storage import saving
 from weft.store.codec import Write, checked, in_one, parse, write_arrays
@@ -44,6 +45,8 @@ class Parts(NamedTuple):
     tally: Floats | None
     classes: Classes = UNKNOWN
     schema: Schema | None = None
+    recent: Floats | None = None
+    """Decayed sums over recent events, which older files do not have."""
 
 
 def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
@@ -68,6 +71,8 @@ def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
     arrays = {f"state.{name}": array for name, array in live.items()}
     if parts.tally is not None:
         arrays["tally"] = in_one(parts.tally[: len(tasks)])
+    if parts.recent is not None:
+        arrays["recent"] = in_one(parts.recent[: len(tasks)])
     return write_arrays({**header, **facts}, arrays, write)
 
 
@@ -95,6 +100,11 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
     if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
         raise FileError("the file's tally does not fit its tasks")
     _component("tally", lambda found: _check_tally(found, learner.target == "binary"), tally)
+    recent = arrays.pop("recent", None)
+    if recent is not None:
+        if recent.shape != (tasks, len(RECENT_COLUMNS)) or recent.dtype != np.float64 or not np.all(recent >= 0.0):
+            raise FileError("the file's sums over recent events are not numbers from 0 on that fit its tasks")
+        recent = recent.copy()
     _component("size", lambda _: learner.hooks.refuse(tasks, features), None)
     live = {name.removeprefix("state."): array for name, array in arrays.items()}
     state = _component(
@@ -103,7 +113,7 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         live,
     )
     classes = _component("classes", lambda found: _read_classes(found, learner, tally), header.get("classes"))
-    return Parts(learner, vocabulary, state, tally.copy(), classes, schema)
+    return Parts(learner, vocabulary, state, tally.copy(), classes, schema, recent)
 
 
 def _read_schema(found: Any) -> Schema | None:

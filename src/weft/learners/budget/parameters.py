@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,8 +30,9 @@ from weft.learners.budget.active_set import (
     Budget,
 )
 from weft.learners.budget.file_checks import COUNTERS, check_active_set
+from weft.learners.budget.forgetting import forget_task
 from weft.learners.budget.perceptron import KERNELS, PERCEPTRON
-from weft.learners.budget.ties import KINDS, matrix_of
+from weft.learners.budget.ties import COMPLETE, KINDS, matrix_of
 from weft.learners.budget.usage import usage_of
 from weft.learners.parameters import Bytes, Flag, Integer, Parsed, Real, check, parameter
 from weft.maths import kernels
@@ -165,6 +166,7 @@ class KernelLearner:
             most=most,
             counters={"scalars": COUNTERS, "numbers": (ENTERED,)},
             check=check_active_set,
+            forget=partial(forget_task, self.ties == COMPLETE, axes),
         )
 
     def more_axes(self) -> dict[str, tuple[str | int, ...]]:

@@ -25,7 +25,7 @@ from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, VARIANCE, Rule, rate_of
 from weft.maths.limits import cut
 from weft.maths.losses import loss_value, slope
-from weft.storage.batch import Batch, learn_single, predict_single, widest_round
+from weft.storage.batch import Batch, importance, learn_single, predict_single, widest_round
 from weft.storage.pairs import HASHED, slot_space
 from weft.storage.regions import fits
 from weft.storage.sparse_rows import add, dot, row_of
@@ -164,7 +164,7 @@ def _score(rule: Rule, state: Parts, batch: Batch, lo: int, hi: int, work: Work)
             zbar = dot(state.sums, x)[0]
             if rule.projection == VARIANCE:
                 score = m + s * (z - zbar)
-        g = cut(slope(rule.loss, score, batch.label[i], rule.epsilon), square)
+        g = cut(importance(batch, i) * slope(rule.loss, score, batch.label[i], rule.epsilon), square)
         work.scores[i], work.g[a], work.squares[a] = score, g, square
         work.z[a], work.m[a], work.sums[a] = z, m, zbar
         if g * g * square > 0.0:

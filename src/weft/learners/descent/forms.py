@@ -28,6 +28,7 @@ from weft.learners.descent import (
 )
 from weft.learners.descent.distances import Mean, mean_of_clique, mean_on_graph
 from weft.learners.descent.file_checks import check_cliques, check_dual, check_factor, check_table
+from weft.learners.descent.forgetting import from_cliques, from_duals, from_table
 from weft.learners.descent.mirror_map import P_NORM
 from weft.learners.descent.mirror_rule import MirrorRule, root_of
 from weft.learners.descent.rule import BALL, V_SIGMA, VARIANCE, Rule, tune
@@ -129,7 +130,7 @@ class OnCliques(_Euclidean):
     def plan(self) -> Plan:
         clusters = 1 if self.named is None else int(self.named.matrix.components.max()) + 1
         plan = cliques_state.plan(clusters, self.hyper.projection == VARIANCE)
-        return replace(plan, check=partial(check_cliques, self.hyper))
+        return replace(plan, check=partial(check_cliques, self.hyper), forget=partial(from_cliques, self.hyper))
 
     def init(self, tasks: Sequence[Name]) -> cliques_state.Parts:
         if self.named is None:
@@ -191,7 +192,7 @@ class OnTable(_Euclidean):
 
     @cached_property
     def plan(self) -> Plan:
-        return replace(table.PLAN, check=partial(check_table, self.hyper))
+        return replace(table.PLAN, check=partial(check_table, self.hyper), forget=partial(from_table, self.hyper))
 
     def init(self, tasks: Sequence[Name]) -> table.Models:
         if self.named is None:
@@ -234,7 +235,7 @@ class OnDuals(_Defaults):
 
     @cached_property
     def plan(self) -> Plan:
-        return replace(dual_table.PLAN, check=partial(check_dual, self.hyper))
+        return replace(dual_table.PLAN, check=partial(check_dual, self.hyper), forget=partial(from_duals, self.hyper))
 
     def init(self, tasks: Sequence[Name]) -> dual_table.Table:
         if self.named is None:

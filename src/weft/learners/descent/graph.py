@@ -25,7 +25,7 @@ from weft.learners.descent.rule import ADAPTIVE, LEADER, MAHALANOBIS, Rule, rate
 from weft.maths.limits import cut
 from weft.maths.losses import loss_value, slope
 from weft.maths.vectors import sparse_dot
-from weft.storage.batch import NO_ROOM, Batch, learn_single, set_single, widest_round
+from weft.storage.batch import NO_ROOM, Batch, importance, learn_single, set_single, widest_round
 from weft.storage.pair_rows import add_slots, add_table, dot_hashed, dot_table
 from weft.storage.pairs import HASHED, Pairs, dense, find_row, open_row, rows_in_use, slot_space
 from weft.storage.regions import fits
@@ -199,7 +199,7 @@ def _score(rule: Rule, state: Sums, batch: Batch, lo: int, hi: int, work: Work) 
     for i in range(lo, hi):
         x, label = row_of(batch, i), batch.label[i]
         square, score = square_in_order(x), s * _dot_model(state, batch.task[i], x, work.slots)
-        g = cut(slope(rule.loss, score, label, rule.epsilon), square)
+        g = cut(importance(batch, i) * slope(rule.loss, score, label, rule.epsilon), square)
         work.scores[i], work.g[i - lo], work.squares[i - lo] = score, g, square
         if g * g * square > 0.0:
             moving, last = moving + 1, i

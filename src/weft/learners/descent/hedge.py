@@ -32,6 +32,7 @@ from weft.learners.descent import distances as descent_distances
 from weft.learners.descent import dual_table, hedge_entropy, hedge_gradient
 from weft.learners.descent import shares as descent_shares
 from weft.learners.descent.file_checks import check_duals, check_tables
+from weft.learners.descent.forgetting import from_dual_tables, from_tables
 from weft.learners.descent.mirror_map import ENTROPY
 from weft.learners.descent.mirror_rule import ANYTIME, HORIZON, MirrorRule, simplex_b
 from weft.learners.descent.parameters import LOSSES
@@ -96,7 +97,8 @@ class _Hedge:
         """The trace has the loss and eta_h, then the loss and the weight of every expert."""
         experts = range(len(self.variances))
         trace = ("loss", "eta_h", *(f"loss {k}" for k in experts), *(f"weight {k}" for k in experts))
-        return Traits(counts_tasks=True, conservative=False, trace=trace)
+        # The weight multiplies the gradients of the experts, and the losses by which they are weighed.
+        return Traits(counts_tasks=True, conservative=False, takes_weights=True, trace=trace)
 
     @property
     def target(self) -> Target:
@@ -158,7 +160,8 @@ class HedgeMtOgd(_Hedge):
     @cached_property
     def plan(self) -> Plan:
         rules = [self.hyper.rule._replace(sigma=float(sigma)) for sigma in self.sigmas]
-        return replace(hedge_gradient.plan(len(rules)), check=partial(check_tables, rules))
+        forget = partial(from_tables, rules)
+        return replace(hedge_gradient.plan(len(rules)), check=partial(check_tables, rules), forget=forget)
 
     @property
     def kernels(self) -> Kernels:
@@ -243,7 +246,8 @@ class HedgeMtEg(_Hedge):
     @cached_property
     def plan(self) -> Plan:
         rules = [self.hyper.rule._replace(sigma=float(sigma)) for sigma in self.sigmas]
-        return replace(hedge_entropy.plan(len(rules)), check=partial(check_duals, rules))
+        forget = partial(from_dual_tables, rules)
+        return replace(hedge_entropy.plan(len(rules)), check=partial(check_duals, rules), forget=forget)
 
     @property
     def kernels(self) -> Kernels:

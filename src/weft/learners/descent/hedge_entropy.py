@@ -16,7 +16,7 @@ from weft.learners.descent.mirror_descent import descend, newcomer, score_row, w
 from weft.learners.descent.mirror_rule import MirrorRule
 from weft.learners.descent.positions import DualScalar, HedgeTrace
 from weft.maths.losses import loss_value
-from weft.storage.batch import Batch, learn_single, predict_single
+from weft.storage.batch import Batch, importance, learn_single, predict_single
 from weft.storage.state import Plan
 
 
@@ -137,7 +137,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
         awake = False
         for i in range(lo, hi):
             scores[i] = 0.0
-            awake = awake or not math.isnan(label[i])
+            awake = awake or (importance(batch, i) > 0.0 and not math.isnan(label[i]))
         rate = mixture(hyper, state, weights)
         for k in range(K):
             rule, table = _rule_of(hyper.rule, state.sigmas[k]), table_of(state, k)
@@ -149,7 +149,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
                     trace[i, HedgeTrace.ETA_H], trace[i, HedgeTrace.EXPERTS + K + k] = rate, weights[k]
                 if not math.isnan(label[i]):
                     loss = loss_value(rule.loss, issued[i - lo], label[i], rule.epsilon)
-                    losses[k] += min(loss, MOST_LOST)
+                    losses[k] += importance(batch, i) * min(loss, MOST_LOST)
                     if trace.shape[0]:
                         trace[i, HedgeTrace.EXPERTS + k] = loss
         if awake:

@@ -12,7 +12,7 @@ from weft.learners.descent.positions import Count, HedgeTrace, TableScalar
 from weft.learners.descent.rule import Rule
 from weft.learners.descent.table import Models, Work, descend, retune, score_row
 from weft.maths.losses import loss_value
-from weft.storage.batch import Batch, learn_single, predict_single, widest_round
+from weft.storage.batch import Batch, importance, learn_single, predict_single, widest_round
 from weft.storage.state import Plan
 
 
@@ -121,7 +121,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
         for i in range(lo, hi):
             N = max(N, task[i] + 1)
             scores[i] = 0.0
-            awake = awake or not math.isnan(label[i])
+            awake = awake or (importance(batch, i) > 0.0 and not math.isnan(label[i]))
         rate, largest = mixture(hyper, state, weights), steepest[0]
         for k in range(K):
             rule, models = _rule_of(hyper.rule, sigmas[k]), _models_of(state, k, none, order)
@@ -136,7 +136,7 @@ def learn(hyper: HedgeRule, state: Experts, batch: Batch, start: int, scores: Fl
                 if math.isnan(label[i]):
                     continue
                 loss = loss_value(rule.loss, issued[a], label[i], rule.epsilon)
-                losses[k] += min(loss, MOST_LOST)
+                losses[k] += importance(batch, i) * min(loss, MOST_LOST)
                 largest = max(largest, abs(g[a]) * math.sqrt(squares[a]))
                 if trace.shape[0]:
                     trace[i, HedgeTrace.EXPERTS + k] = loss

@@ -27,7 +27,7 @@ from weft.learners.descent.positions import Count, Trace
 from weft.learners.descent.positions import DualScalar as S
 from weft.maths.limits import LONGEST
 from weft.maths.losses import loss_value, slope
-from weft.storage.batch import Batch, learn_single, predict_single, widest_round
+from weft.storage.batch import Batch, importance, learn_single, predict_single, widest_round
 
 
 class Work(NamedTuple):
@@ -226,7 +226,8 @@ def _score(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, work:
     for i in range(lo, hi):
         begin, end = batch.indptr[batch.row[i]], batch.indptr[batch.row[i] + 1]
         score = score_row(rule, state, mirror, batch, i, work.none)
-        g = slope(rule.loss, score, batch.label[i], rule.epsilon)
+        weight = importance(batch, i)
+        g = weight * slope(rule.loss, score, batch.label[i], rule.epsilon)
         size = dual_norm(mirror.q, batch.values, begin, end)
         norm = abs(g) * size
         if norm > LONGEST:  # as `limits.cut` does, in the norm of this rule
@@ -236,7 +237,7 @@ def _score(rule: MirrorRule, state: Table, batch: Batch, lo: int, hi: int, work:
         if norm > 0.0:
             moving += 1
             squares = norm * norm
-        labelled = labelled or not math.isnan(batch.label[i])
+        labelled = labelled or (weight > 0.0 and not math.isnan(batch.label[i]))
     return squares, moving, labelled
 
 

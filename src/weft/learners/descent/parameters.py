@@ -178,6 +178,7 @@ class Descent:
             iterates=projection in (BALL, V_SIGMA),
             conservative=self.loss != "logistic",
             blas=self.named is not None and isinstance(self.named.matrix, General),
+            takes_weights=True,  # every step is along a gradient, which the weight multiplies
             trace=TRACE,
         )
 

@@ -20,7 +20,7 @@ from weft.learners.descent.projections import project_balls_clique, project_ball
 from weft.learners.descent.rule import ADAPTIVE, BALL, Rule, rate_of, tune
 from weft.maths.limits import cut
 from weft.maths.losses import loss_value, slope
-from weft.storage.batch import Batch, learn_single, predict_single, widest_round
+from weft.storage.batch import Batch, importance, learn_single, predict_single, widest_round
 from weft.storage.sparse_rows import dot_in_order, row_of
 from weft.storage.state import Plan
 
@@ -192,7 +192,7 @@ def _score(rule: Rule, models: Models, batch: Batch, lo: int, hi: int, work: Wor
     for i in range(lo, hi):
         a = i - lo
         scores[a], squares[a] = dot_in_order(models.X[batch.task[i]], row_of(batch, i))
-        g[a] = cut(slope(rule.loss, scores[a], batch.label[i], rule.epsilon), squares[a])
+        g[a] = cut(importance(batch, i) * slope(rule.loss, scores[a], batch.label[i], rule.epsilon), squares[a])
         if g[a] * g[a] * squares[a] > 0.0:
             moving += 1
         g2 += g[a] * g[a] * squares[a]

@@ -86,6 +86,7 @@ class _Romco:
             conservative=not self.always_prox,
             similarities=True,
             blas=True,
+            cannot_forget="its low-rank part is a factorisation of all models together",
             trace=TRACE,
         )
 

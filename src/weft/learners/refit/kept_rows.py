@@ -25,6 +25,7 @@ from weft.learner import Hooks, Kernels, Shares, Target, Traits, interpreted
 from weft.learners.parameters import Integer, check, parameter
 from weft.maths.losses import HINGE, loss_value
 from weft.storage.batch import Batch
+from weft.storage.forgetting import keep_nonzeros, keep_support, moved_up
 from weft.storage.sparse_rows import product_in_order, product_with_row, row_of
 from weft.storage.state import NO_LIMIT, NONZERO, SUPPORT, Plan
 
@@ -177,7 +178,19 @@ class Refitting:
             names={"owner": "task", "indices": "feature"},
             counts={"fitted": (1,)} | ({"cluster": ("task",)} if "cluster" in self.more else {}),
             check=_check,
+            forget=self._forget,
         )
+
+    def _forget(self, before: Mapping[str, Array], after: dict[str, Array], slot: int) -> None:
+        """The rows of the task go; hypotheses are numbered again, without those that nobody has now."""
+        keep = before["owner"] != slot
+        begin = np.concatenate([[0], before["ends"]])[:-1]
+        keep_support(after, self.plan, keep)
+        after["owner"] = moved_up(after["owner"], slot)
+        after["ends"] = keep_nonzeros(after, begin[keep], before["ends"][keep])[1]
+        if "cluster" in after:
+            found = np.unique(after["cluster"][after["cluster"] > 0])
+            after["cluster"] = np.where(after["cluster"] > 0, np.searchsorted(found, after["cluster"]) + 1, 0)
 
     def init(self, tasks: Sequence[Any] = ()) -> Refitted:
         shapes = {name: tuple(a if isinstance(a, int) else 0 for a in axes) for name, axes in (AXES | FURTHER).items()}

@@ -5,11 +5,12 @@ S_k itself and the total of its clique. Kept so, nothing has to change when the 
 """
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import Handle, compiled, helper_no_alloc, inlined, inlined_only
 from weft.graphs.interaction import CliqueBlocks
 from weft.learner import Kernels
@@ -54,7 +55,14 @@ class Sums(NamedTuple):
 
 def plan(cliques: int) -> Plan:
     axes: dict[str, tuple[str | int, ...]] = {"own": ("pair",), "shared": (cliques, "feature"), "counts": (1,)}
-    return Plan(axes, counts={"counts": ("task",)})
+    return Plan(axes, counts={"counts": ("task",)}, forget=_forget)
+
+
+def _forget(before: Mapping[str, Array], after: dict[str, Array], slot: int) -> None:
+    """What the task put into the total goes, up to rounding."""
+    own = before["pairs"][:, 0] == slot
+    np.subtract.at(after["shared"][0], before["pairs"][own, 1], before["own"][own])
+    after["counts"][TASKS] -= slot < after["counts"][TASKS]
 
 
 def blank(tasks: int) -> Sums:

@@ -71,7 +71,11 @@ class _Omtrl:
 
     @property
     def traits(self) -> Traits:
-        return Traits(counts_tasks=True, mistake_driven=self.condition == "mistake")
+        return Traits(
+            counts_tasks=True,
+            mistake_driven=self.condition == "mistake",
+            cannot_forget="the matrix of relations was learned from all tasks together, and holds what each of them is",
+        )
 
     @property
     def hooks(self) -> Hooks:

@@ -21,6 +21,7 @@ from weft.learners.shared_loss.rounds import Hyper, Work, choose_tau, space_for,
 from weft.maths.kernels import kernel_value
 from weft.maths.vectors import sparse_dot
 from weft.storage.batch import Batch, learn_single, predict_single, squared_norm, widest_round
+from weft.storage.forgetting import keep_nonzeros, keep_support, moved_up
 from weft.storage.state import NONZERO, SUPPORT, Plan
 
 
@@ -52,6 +53,16 @@ def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
         raise ValueError("the state's kept rows lie outside their values")
 
 
+def _forget(before: Mapping[str, Array], after: dict[str, Array], slot: int) -> None:
+    """The entries of the task go, and their rows where no other task has them."""
+    keep = before["owner"] != slot
+    keep_support(after, PLAN, keep)
+    after["owner"] = moved_up(after["owner"], slot)
+    place = np.concatenate([[0], np.cumsum(keep)])  # of an entry plus one, which 0 is not
+    after["older"], after["newest"] = place[after["older"]], place[after["newest"]]
+    after["begin"], after["end"] = keep_nonzeros(after, after["begin"], after["end"])
+
+
 PLAN = Plan(
     axes={
         "newest": ("task",),
@@ -68,6 +79,7 @@ PLAN = Plan(
     },
     names={"owner": "task", "indices": "feature"},
     check=_check,
+    forget=_forget,
 )
 
 

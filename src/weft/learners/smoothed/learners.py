@@ -103,6 +103,7 @@ class _Osmtl:
             counts_tasks=True,
             conservative=self.condition != "active",
             mistake_driven=self.condition == "mistake",
+            cannot_forget="" if self.neighbours is None else "rows of nearest neighbours do not say who comes next",
             trace=("loss", "updated", "n2", "C", "alpha"),
         )
 

@@ -62,7 +62,19 @@ def plan(neighbours: int | None) -> Plan:
         counts={"ids": ("task",), "widths": ("task",), "tasks": ("task",)},
         counters={"updates": (), "progress": ()},
         check=_check,
+        forget=_forget if neighbours is None else None,
     )
+
+
+def _forget(before: Mapping[str, Array], after: dict[str, Array], slot: int) -> None:
+    """Every row of attention spreads what the task had over the others as they are; a row of nothing is uniform."""
+    P, widths = after["P"], after["widths"]
+    widths -= widths > slot
+    totals = np.array([P[k, :width].sum() for k, width in enumerate(widths.tolist())])
+    widths[totals <= 0.0] = 0
+    P[widths == 0] = 0.0
+    P[widths > 0] /= totals[widths > 0, None]
+    after["tasks"] -= slot < after["tasks"]
 
 
 def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
