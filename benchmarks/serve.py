@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     asked = parser.parse_args()
     for tasks in asked.tasks:
-        with tempfile.TemporaryDirectory(dir=".") as place:
+        with tempfile.TemporaryDirectory() as place:
             found = measure(Path(place), asked.learner, tasks, asked.seconds, asked.events)
         print(f"{asked.learner}, {tasks:,} tasks, {asked.events:,} events uploaded")
         for name, value in found.items():
