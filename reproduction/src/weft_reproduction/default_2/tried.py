@@ -53,7 +53,10 @@ def seated(R: Rows, i: int, most: int, x: Floats) -> None:
 
 @prototype
 def fading_filter(R: Rows, L: Labels, most: int, keep: float) -> Floats:
-    """The pooled filter, its matrix divided by `keep` after every event, as long as its trace is at most the first."""
+    """The pooled filter, its matrix divided by `keep` after every event, as long as its trace is at most the first.
+
+    A column that is not dense in an event counts as 0; rows without a dense column are left alone.
+    """
     n, size = len(L.u), len(since_of(R, most)) + 1
     out, x = np.zeros(n), np.zeros(size)
     if size == 1:
@@ -61,6 +64,15 @@ def fading_filter(R: Rows, L: Labels, most: int, keep: float) -> Floats:
     w, P = np.zeros(size), 10.0 * np.eye(size)
     for i in range(n):
         seated(R, i, most, x)
+        dense_here = False
+        for a in range(R.ptr[i], R.ptr[i + 1] - 1):
+            j = R.idx[a]
+            if 0 <= R.seat[j] < most and R.since[j] < i:
+                dense_here = dense_here or not R.rare[a]
+                if R.rare[a]:
+                    x[R.seat[j] + 1] = 0.0
+        if not dense_here:
+            continue
         for a in range(size):
             out[i] += w[a] * x[a]
         if L.ready[i]:
