@@ -108,10 +108,14 @@ def test_tasks(service):
         assert refused(service, "GET", f"/v1/tasks?{query}") == (422, "bad_query")
 
 
-def test_forget_and_policy_say_what_is_not_there(service):
-    call(service, "POST", "/v1/learn", {"task": "gone", "x": {"a": 1}, "y": 1})
-    assert refused(service, "DELETE", "/v1/tasks/gone") == (409, "not_supported")
+def test_forgetting_a_task_and_policies(service):
+    for y in (1, -1, 1):
+        call(service, "POST", "/v1/learn", {"task": "gone", "x": {"a": 1}, "y": y})
+    _, _, found = call(service, "GET", "/v1/tasks/gone")
+    assert 0.0 < found["recent"] < 1.0
     assert refused(service, "PUT", "/v1/tasks/gone/policy", {"gives": False}) == (409, "not_supported")
+    assert call(service, "DELETE", "/v1/tasks/gone")[0] == 200
+    assert refused(service, "GET", "/v1/tasks/gone") == (404, "unknown_task")
     assert refused(service, "DELETE", "/v1/tasks/nobody") == (404, "unknown_task")
 
 

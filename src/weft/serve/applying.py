@@ -7,11 +7,12 @@ it refuses again in replay: nothing is learned from it either way.
 import math
 from typing import Any, NamedTuple
 
+from weft.forgetting import refuse_to_forget
 from weft.labels import Classes, one_label, plain_label
 from weft.model import Model
-from weft.names import plain, show_name
+from weft.names import plain
 from weft.refusals import expect_log_odds, expect_room, refuse_new_tasks
-from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember, Removed, Row, Task
+from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember, Row, Task
 from weft.serve.problems import Problem
 from weft.storage.batch import LARGEST
 
@@ -43,11 +44,14 @@ def apply(model: Model, entry: Entry) -> Applied:
             return Applied(_issued(model, model.learn_one(x, entry.y, entry.task)))
         if isinstance(entry, Remember):
             return Applied(predict(model, entry.task, entry.x if entry.record is None else entry.record))
+        if isinstance(entry, Forget):
+            model.forget(entry.task)
+            return Applied()
     except ValueError as error:
         return Applied(refused=str(error))
-    if isinstance(entry, Correct | Removed):
+    if isinstance(entry, Correct):
         return Applied()
-    return Applied(refused=_cannot(model, entry))
+    return Applied(refused=_without_policy(model))
 
 
 def predict(model: Model, task: Task | None, x: Any) -> Issued:
@@ -75,16 +79,18 @@ def label_of(model: Model, score: float) -> Label | None:
     return score if math.isfinite(score) else None
 
 
-def _cannot(model: Model, entry: Forget | Policy) -> str:
-    """Why this model cannot forget or set a policy."""
-    if isinstance(entry, Forget):
-        return "this version of weft cannot remove a task from a model; rebuild one with weft replay --without-task"
+def _without_policy(model: Model) -> str:
     return f"{model.name} has no policy for tasks in this version of weft; leave it as it is"
 
 
 def expect_changeable(model: Model, entry: Forget | Policy) -> None:
     """Refuse what the learner cannot do, before it is logged."""
-    raise Problem("not_supported", 409, *split(_cannot(model, entry)))
+    if isinstance(entry, Policy):
+        raise Problem("not_supported", 409, *split(_without_policy(model)))
+    try:
+        refuse_to_forget(model.learner)
+    except ValueError as error:
+        raise Problem("not_supported", 409, *split(str(error))) from None
 
 
 def split(sentence: str) -> tuple[str, str]:
@@ -94,10 +100,8 @@ def split(sentence: str) -> tuple[str, str]:
 
 
 def parts_of(explanation: Any) -> dict[str, float]:
-    """The parts of a score by their names, the largest first."""
-    parts = {"own": explanation.own, "shared": explanation.shared}
-    parts |= {f"from {show_name(name)}": value for name, value in explanation.neighbours.items()}
-    return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
+    """The parts of a score by their names, the largest first; they add up to it."""
+    return dict(explanation.parts)
 
 
 class Gate:

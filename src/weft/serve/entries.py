@@ -66,11 +66,7 @@ class Policy(msgspec.Struct, array_like=True, tag="policy", frozen=True, gc=Fals
     receives: bool
 
 
-class Removed(msgspec.Struct, array_like=True, tag="removed", frozen=True, gc=False):
-    """The place of an entry of a forgotten task, which compaction took out of the log."""
-
-
-Entry = Learn | Remember | Feedback | Correct | Forget | Policy | Removed
+Entry = Learn | Remember | Feedback | Correct | Forget | Policy
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Entry])
@@ -104,6 +100,6 @@ def as_task(name: Any) -> Task:
 
 
 def _with_tuples(entry: Entry) -> Entry:
-    if not isinstance(entry, Correct | Removed) and isinstance(entry.task, tuple):
+    if not isinstance(entry, Correct) and isinstance(entry.task, tuple):
         return msgspec.structs.replace(entry, task=as_task(entry.task))
     return entry

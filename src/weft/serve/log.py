@@ -297,20 +297,6 @@ class Log:
         self._write("COMMIT")
         return first
 
-    def replace(self, groups: Iterator[tuple[int, list[Entry]]], exact: int, forgotten: list[str]) -> None:
-        """Write some groups anew, for compaction; the log is unchanged from `exact` on."""
-        self.begin()
-        for seq, entries in groups:
-            blob = encode(entries)
-            self._write(
-                "UPDATE log SET blob = ?, crc = ? WHERE seq = ?", (blob, checksum(seq, len(entries), blob), seq)
-            )
-        for id in forgotten:
-            self._write("DELETE FROM ids WHERE id = ?", (id,))
-            self._write("DELETE FROM remembered WHERE id = ?", (id,))
-        self._write("UPDATE head SET exact = max(exact, ?)", (exact,))
-        self._write("COMMIT")
-
     def copy_to(self, path: Path) -> None:
         """A copy of the log as it is at one moment, while others write to it."""
         try:

@@ -128,8 +128,8 @@ class Service:
     def tasks(self, limit: int, sort: str, descending: bool) -> TasksAnswer:
         """Tasks with their figures, in an order."""
         with self.writer.lock:
-            rows, seq = self.model.tally.rows(), self.seq
-        found = [_task_answer(row) for row in rows]
+            rows, seq, recent = self.model.tally.rows(), self.seq, self.model.tally.recent.errors.tolist()
+        found = [_task_answer(row, error) for row, error in zip(rows, recent, strict=True)]
         found.sort(key=lambda row: _key(row, sort), reverse=descending)
         return TasksAnswer(found[:limit], len(found), seq)
 
@@ -137,10 +137,10 @@ class Service:
         """One task; Problem if the model does not know it."""
         try:
             with self.writer.lock:
-                row = self.model.tally[name]
+                row, recent = self.model.tally[name], self.model.tally.recent[name]["error"]
         except (KeyError, ValueError):
             raise Problem("unknown_task", 404, "the model does not know the task", "see GET /v1/tasks") from None
-        return _task_answer({"task": name, **row})
+        return _task_answer({"task": name, **row}, recent)
 
     # --- about itself ---
 
@@ -192,11 +192,12 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _task_answer(row: dict[str, Any]) -> TaskAnswer:
+def _task_answer(row: dict[str, Any], recent: float) -> TaskAnswer:
     further: dict[str, Any] = {name: _finite(row[name]) for name in ("f1", "rmse") if name in row}
     if "mistakes" in row:
         further["mistakes"] = row["mistakes"]
-    return TaskAnswer(row["task"], row["events"], _finite(row["error"]), _finite(row["loss"]), None, **further)
+    figures = _finite(row["error"]), _finite(row["loss"]), _finite(recent)
+    return TaskAnswer(row["task"], row["events"], *figures, **further)
 
 
 def _key(row: TaskAnswer, sort: str) -> Any:
