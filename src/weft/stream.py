@@ -70,18 +70,6 @@ class Stream:
             refuse_repeated_tasks(self._events)
 
     @classmethod
-    def of_checked(cls, X: Any, y: Floats | None, task: Any, rounds: Any, target: Target) -> "Stream":
-        """A stream whose labels and rounds were checked already, for learners of that kind: see `weft.labels`."""
-        data = read_rows(X)
-        n = data.length
-        if n == 0:
-            raise ValueError("the stream is empty; give at least one row")
-        codes, names = read_tasks(task, n)
-        return cls.of_parts(
-            data, np.arange(n), y, codes, names, read_rounds(rounds, n), rounds is not None, checked_for=target
-        )
-
-    @classmethod
     def of_codes(
         cls,
         coded: Coded,
@@ -97,7 +85,7 @@ class Stream:
         stream = cls.__new__(cls)
         stream.coded = coded
         stream._set_examples(np.arange(n), y, np.arange(n + 1) if bounds is None else bounds, bounds is not None)
-        stream._checked_for, stream._weight = checked_for, weight
+        stream._weight = weight
         if checked_for is None:
             stream._refuse_labels()
         return stream
@@ -156,7 +144,7 @@ class Stream:
         checked as well, for learners of that kind.
         """
         stream = cls.__new__(cls)
-        stream._set(data, row, y, codes, names, bounds, explicit, checked_for)
+        stream._set(data, row, y, codes, names, bounds, explicit)
         if checked_for is None:
             stream._refuse_labels()
         return stream
@@ -170,12 +158,10 @@ class Stream:
         names: list[Name],
         bounds: Ints,
         explicit: bool,
-        checked_for: Target | None = None,
     ) -> None:
         self.coded: Coded | None = None
         self._set_examples(row, y, bounds, explicit)
         self._events = Events(data, self._row, self._y, codes, names, self._bounds)
-        self._checked_for = checked_for
         self._weight = None
 
     def _set_examples(self, row: Ints, y: Floats | Labels | None, bounds: Ints, explicit: bool) -> None:
@@ -375,7 +361,6 @@ class Stream:
         y = Labels(self._y[examples], self._labels.names) if self.has_labels else None
         if self.coded is not None and isinstance(self.coded.rows, CodedRows):
             taken = Stream.of_codes(self.coded.take(examples), y, bounds if self.has_rounds else None, "real")
-            taken._checked_for = self._checked_for
             return taken._with_columns_of(self, examples)
         data, row = self._events.data, self._row[examples]
         if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
@@ -386,7 +371,7 @@ class Stream:
             row = row - first
         codes, names = recode(self._events.codes[examples], self._events.names)
         taken = Stream.__new__(Stream)
-        taken._set(data, row, y, codes, names, bounds, self.has_rounds, self._checked_for)
+        taken._set(data, row, y, codes, names, bounds, self.has_rounds)
         return taken._with_columns_of(self, examples)
 
     def _with_columns_of(self, whole: "Stream", examples: Ints) -> "Stream":
