@@ -63,9 +63,9 @@ class Classes:
 
     @property
     def codes(self) -> dict[Label, float]:
-        """What a single event's label is to the learner, as far as it is known. 1, 1.0 and True are one key."""
+        """What a single event's label is to the learner, as far as it is known, where that is no truth value."""
         pairs = ((self.negative, -1.0), (self.positive, 1.0))
-        return {label: code for label, code in pairs if label is not None}
+        return {label: code for label, code in pairs if label is not None and not isinstance(label, bool)}
 
     def extended(self, found: list[Label]) -> "Classes":
         """The classes when these labels, in order of appearance, are met as well; a third one is not added.
@@ -150,7 +150,7 @@ def expect_label(label: Any) -> Label:
 def _same(known: Label, label: Label) -> bool:
     if isinstance(known, str) or isinstance(label, str):
         return type(known) is type(label) and known == label
-    return known == label and (isinstance(known, bool) == isinstance(label, bool) or known in (0, 1))
+    return known == label and isinstance(known, bool) == isinstance(label, bool)
 
 
 def _first_classes(new: list[Label]) -> Classes:

@@ -98,6 +98,7 @@ class Model(SingleEvents, Forgetting, Learned):
         self._set_classes(parts.classes)
         self._schema = parts.schema
         self._encoder = None
+        self._width: int | None = None  # of the dense tables that were learned
         self.vocabulary.reads_missing = self.traits.reads_missing
         self._may_warn = True
         self._single: Single | None = None
@@ -210,10 +211,10 @@ class Model(SingleEvents, Forgetting, Learned):
         refusals.refuse_weights(self.learner, stream)
         known = stream.classes if self._classes == UNKNOWN else self._classes
         labels, classes = stream.targets(self.target, known)
-        refusals.refuse_positions(self.vocabulary.features, stream)
+        refusals.refuse_positions(self.vocabulary.features, self._width, stream)
         schema = stream.schema if self.vocabulary.features.size.later == 0 else None
         proposal = self.vocabulary.propose(stream, labels)
-        proposal = proposal._replace(classes=classes, schema=schema)
+        proposal = proposal._replace(classes=classes, schema=schema, width=stream.columns if stream.is_dense else None)
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
@@ -246,6 +247,7 @@ class Model(SingleEvents, Forgetting, Learned):
                 self._set_classes(proposal.classes)
             if self._schema is None and proposal.schema is not None:
                 self._schema = proposal.schema
+            self._width = proposal.width or self._width
             if self._single is not None and self._single.room < min(len(self.vocabulary.features), SINGLE_ROOM):
                 self._single = None
             self._hooks.admit(self.state, self.vocabulary.features.columns)
@@ -312,7 +314,7 @@ class Model(SingleEvents, Forgetting, Learned):
             is_source = task is None and self._schema is not None
             X = self._unlabelled(X) if is_source else Stream(X, None, task)
         refusals.refuse_other_schema(self._schema, X)
-        refusals.refuse_positions(self.vocabulary.features, X)
+        refusals.refuse_positions(self.vocabulary.features, self._width, X)
         return self._score(X)
 
     def _unlabelled(self, source: Any) -> Stream:

@@ -13,18 +13,10 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Array, Floats
+from weft.maths.decay import DECAY, ERROR, MOST, RECENT_LOSS
 from weft.names import Name
 
-HALF_LIFE = 100
-"""Events of a task after which an event counts half."""
-DECAY = 0.5 ** (1.0 / HALF_LIFE)
-
 COLUMNS = ("error", "loss")
-ERROR, RECENT_LOSS = range(2)
-"""Decayed sums of mistakes (or deviations) and of losses."""
-
-MOST = 1e100
-"""A larger loss or deviation counts as this, so that its sum can decay."""
 
 LIMIT = 3.5
 LEAST_EVENTS = 100

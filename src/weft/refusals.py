@@ -89,23 +89,23 @@ def refuse_other_schema(schema: Schema | None, stream: Stream) -> None:
         )
 
 
-def refuse_positions(features: Names, stream: Stream) -> None:
+def refuse_positions(features: Names, learned: int | None, stream: Stream) -> None:
     """Columns without names for a model that has learned names, and a dense table of another width than before.
 
-    A sparse matrix may have any number of columns: those that were never seen are not known yet.
+    `learned` is the width of the dense tables that were learned; None if it is not known, as in a model from a file.
     """
-    width, learned = stream.columns, features.columns
-    if width is None:
+    width = stream.columns
+    if not width:
         return
     if features.has_text:
         raise ValueError(
             f"the rows have {width} columns without names, but the model has learned features with names, such as "
             f"{features[features.columns]!r}; give dicts or a data frame with these names"
         )
-    if stream.is_dense and learned > 0 and width != learned:
+    if stream.is_dense and learned is not None and width != learned:
         raise ValueError(
-            f"the table has {width} columns, but the model has learned rows with {learned}; give the same columns, "
-            "names for them, or a sparse matrix"
+            f"the table has {width} columns, but the model has learned tables with {learned}; "
+            "give the same columns, or names for them"
         )
 
 

@@ -9,9 +9,10 @@ from weft.compiled.arrays import Floats
 from weft.compiled.jit import compiled
 from weft.guard import READING, Guard
 from weft.learner import Target
+from weft.maths.decay import DECAY, ERROR, MOST, RECENT_LOSS
 from weft.maths.losses import loss_value
 from weft.names import Name, Names
-from weft.recent import DECAY, ERROR, MOST, RECENT_LOSS, Recent, as_the_whole
+from weft.recent import Recent, as_the_whole
 from weft.storage.batch import Batch
 from weft.storage.memory import longer
 

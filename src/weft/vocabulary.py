@@ -36,6 +36,8 @@ class Proposal(NamedTuple):
     """The slots of the numeric fields that are known then; None if they are the same as before."""
     schema: Schema | None = None
     """The schema that a model without one takes over."""
+    width: int | None = None
+    """The width of a dense table."""
 
 
 class Vocabulary:

@@ -86,7 +86,7 @@ def test_ctrl_c_outside_of_learning(weft_command, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weft.model.load", interrupted)
+    monkeypatch.setattr("weft.reductions.per_class.load", interrupted)
     result = weft_command("inspect", "m.weft", code=130)
     assert result.stderr.strip().splitlines()[-1].startswith("weft: interrupted")
 

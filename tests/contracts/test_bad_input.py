@@ -299,7 +299,7 @@ def test_a_label_that_is_not_finite(y, setting):
 def test_a_label_that_is_no_class(y, setting):
     model = settled(setting)
     if setting.target != "binary":
-        assert len(model.learn(weft.Stream([[1.0]], [y], "eve"))) == 1
+        assert len(model.learn(weft.Stream([{"a": 1.0}], [y], "eve"))) == 1
         return
     refuses(model, lambda: model.learn(weft.Stream([[1.0]] * 2, [1, y], "new")), "row 1", f"label {y:g}", "-1")
     refuses(model, lambda: model.learn_one({"a": 1.0}, y, "ann"), f"label {y}", "-1")

@@ -92,7 +92,7 @@ def test_hashed_pairs_are_the_table(setting, kind, form, monkeypatch):
 def test_the_switch_happens_in_mid_stream(setting, soon_hashed):
     """Without this the laws above could hold for want of a switch."""
     plan = setting.model().learner.plan
-    events = make_events(setting.target, "rounds", "dense", seed=8)
+    events = make_events(setting.target, "rounds", "sparse", seed=8)
     model, hashed = setting.model(), []
     for piece in events.cut(range(events.n_rounds + 1)):
         model.learn(piece.stream())

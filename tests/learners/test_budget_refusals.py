@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import weft
 
@@ -189,8 +190,8 @@ def test_there_are_no_weights_but_rows(name):
 def test_zero_rows_never_enter(kernel, name):
     """K'(x, x) = 0: the score is 0 whatever was learned, which is a mistake, and there is nothing to learn from it."""
     model = weft.Model(name, kernel=kernel, **({"R": 9.0} if name == "mtforg" else {}))
-    assert model.learn_one({}, 1, "ann") == 0.0
-    assert model.learn_one({"x": 0.0}, -1, "bob") == 0.0
+    assert model.learn_one([], 1, "ann") == 0.0
+    assert model.learn_one([0.0, 0.0], -1, "bob") == 0.0
     assert model.usage()[:3] == (pytest.approx([0, 0]), model.usage().most_rows, 0)
     assert model.usage().mistakes == 0
     model.learn(weft.Stream(np.array([[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]), [1, -1, 1], ["ann", "bob", "ann"]))
@@ -203,7 +204,7 @@ def test_zero_rows_never_enter(kernel, name):
 def test_more_columns_than_ever_seen(kernel, name):
     """A wider table is learned; the scores are those of a model that knew all columns from the start."""
     rng = np.random.default_rng(1)
-    narrow, wide = rng.normal(size=(40, 3)), rng.normal(size=(40, 5))
+    narrow, wide = rng.normal(size=(40, 3)), sparse.csr_array(rng.normal(size=(40, 5)))
     y, task = rng.choice([-1, 1], 40), rng.choice(["ann", "bob"], 40)
     grown, known = weft.Model(name, kernel=kernel), weft.Model(name, kernel=kernel, features=5)
     grown.learn(weft.Stream(narrow, y, task))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import weft
 from weft.learners.budget.column_blocks import TILE, TOGETHER, WIDEST, column_block
@@ -36,7 +37,8 @@ def trained(name, kernel, width):
     rng = np.random.default_rng(0)
     parameters = {**({} if name == "mt-perceptron" else {"B": KEPT}), **({"R": 100.0} if name == "mtforg" else {})}
     model = weft.Model(name, kernel=kernel, tasks=4, features=width + 3, **parameters)
-    model.learn(weft.Stream(table(rng, 150, width, gaps=False), rng.choice([-1, 1], 150), rng.integers(4, size=150)))
+    rows = sparse.csr_array(table(rng, 150, width, gaps=False))  # narrower than what is scored
+    model.learn(weft.Stream(rows, rng.choice([-1, 1], 150), rng.integers(4, size=150)))
     return model
 
 
@@ -79,7 +81,7 @@ def test_where_events_come_one_by_one():
     wide.learn(weft.Stream(X, rng.choice([-1, 1], 30), rng.integers(4, size=30)))
     for model in (gaps, wide, weft.Model("mtrbp", B=9)):
         assert not is_together(model, 30)
-        assert len(model.score(X, [0] * 30)) == 30
+        assert len(model.score(sparse.csr_array(X), [0] * 30)) == 30
 
 
 def fingerprint():

@@ -210,7 +210,6 @@ def test_tasks_outside_a_named_graph(model):
     rows = [{"x": 1.0}, {"new": 1.0}]
     refuses(model(), words, lambda model: model.learn(weft.Stream(rows, [1, 1], ["ann", "eve"])))
     refuses(model(), words, lambda model: model.learn_one({"x": 1.0}, 1, "eve"))
-    refuses(model(), words, lambda model: model.learn_one(np.ones(2), 1, "eve"))
 
 
 @pytest.mark.parametrize("name", NAMES)

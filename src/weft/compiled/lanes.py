@@ -60,7 +60,7 @@ if PLAIN:
 
     def load_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         """The two numbers from each of a, b, c, d on, transposed."""
-        return load_columns(np.append(array, (0.0, 0.0)), a, b, c, d)[:2]
+        return load_columns(np.append(array, np.zeros(2, array.dtype)), a, b, c, d)[:2]
 
     def store_two_columns(array: Any, a: Any, b: Any, c: Any, d: Any, columns: Any) -> None:
         """Store columns where `load_two_columns` would read them."""

@@ -32,7 +32,7 @@ from weft.model import Model
 from weft.names import Name
 from weft.reductions.class_tally import ClassTally
 from weft.storage.rows import as_table
-from weft.store.codec import checked, header_of, in_one, parse, write_arrays
+from weft.store.codec import MAGIC, checked, header_of, in_one, parse, write_arrays
 from weft.store.digests import FileError
 from weft.store.files import Output
 from weft.store.reading import read_file
@@ -259,7 +259,9 @@ def load(path: str | os.PathLike[str]) -> "Model | Multiclass":
     """Read a model file, of one model or of one per class. What is damaged is refused; nothing in a file is run."""
     data = read_file(path)
     try:
-        return Multiclass.from_bytes(data) if is_of_classes(header_of(data)) else Model.from_bytes(data)
+        has_header = bytes(data[: len(MAGIC)]) == MAGIC
+        of_classes = has_header and is_of_classes(header_of(data))
+        return Multiclass.from_bytes(data) if of_classes else Model.from_bytes(data)
     except FileError as error:
         raise FileError(f"{os.fspath(path)}: {error}") from None
 
