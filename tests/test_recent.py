@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.recent import HALF_LIFE
+from weft.maths.decay import HALF_LIFE
 
 
 def made(flips, events=1200, tasks=4, seed=3):

@@ -1,6 +1,7 @@
 """Bounded attacks on `weft serve`, and controls: a service with a fault in it must be noticed."""
 
 import os
+import re
 import sqlite3
 import struct
 import subprocess
@@ -28,7 +29,9 @@ def test_kills_at_random_moments_under_load():
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("4 kills")
-    assert "all 100 acknowledged events" in result.stdout
+    acknowledged = re.search(r"all (\d+) acknowledged events", result.stdout)
+    assert acknowledged is not None
+    assert int(acknowledged[1]) >= 100  # a kill that comes late lets a client finish more
 
 
 @pytest.mark.skipif(bool(serve_faults.why_not()), reason=serve_faults.why_not())
