@@ -30,11 +30,12 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime.nrt import rtsys
 
 from weft.cache.folders import OTHERS_MAY_WRITE, this_user
+from weft.cache.open_flags import open_flags
 
 MAGIC = b"weft-kernel 1\n"
 DIGEST = 32
 _dumps: Any = serialize.dumps
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = open_flags("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
 
 
 class _Results(CompileResultCacheImpl):
@@ -150,7 +151,7 @@ def _text_digest(source: str, changed: int, size: int) -> str:
 def read_own(path: Path) -> bytes | None:
     """The bytes of a regular file that belongs to this user and that nobody else can write to; else None."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FLAGS)
+        descriptor = os.open(path, os.O_RDONLY | open_flags("O_NONBLOCK") | _FLAGS)
     except OSError:
         return None
     try:

@@ -1,7 +1,6 @@
 """Where weft keeps files that can be made or fetched again."""
 
 import os
-import sys
 from pathlib import Path
 
 
@@ -13,21 +12,15 @@ def user_cache() -> Path:
     """The folder for compiled kernels, data sets and results: `WEFT_CACHE`, or the user's cache folder."""
     if chosen := os.environ.get("WEFT_CACHE"):
         return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or _home())
-    elif sys.platform == "darwin":
-        base = _home() / "Library" / "Caches"
-    else:
-        named = os.environ.get("XDG_CACHE_HOME", "")
-        base = Path(named) if os.path.isabs(named) else _home() / ".cache"
-    return base / "weft"
+    from platformdirs import user_cache_path  # loaded here: most commands need no folder
 
-
-def _home() -> Path:
     try:
-        return Path.home()
+        found = user_cache_path("weft", appauthor=False)
     except RuntimeError:
+        found = Path()
+    if not found.is_absolute():
         raise NoHome(
             "this user has no home folder (HOME is not set, and the system does not know the user); "
             "set WEFT_CACHE to a folder of your own"
-        ) from None
+        )
+    return found

@@ -97,7 +97,7 @@ class Encoder:
         if role in NOT_FEATURES:
             return
         is_object = isinstance(value, Mapping)
-        if not self._is_used(name) and not (is_object and name in self._above):
+        if not self.is_used(name) and not (is_object and name in self._above):
             return
         if is_object:
             if role is not None:
@@ -109,7 +109,7 @@ class Encoder:
         elif not is_missing(value):
             self._add_value(name, role, _python(value), found, fields)
 
-    def _is_used(self, name: str) -> bool:
+    def is_used(self, name: str) -> bool:
         """Is the field among the features that are wanted, or part of an object that is?"""
         if self._features is None or name in self._features:
             return True

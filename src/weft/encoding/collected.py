@@ -18,7 +18,7 @@ class Encoded(NamedTuple):
     """The events of some records. `labels` is None if no record has one, the others if there is no such field."""
 
     coded: Coded
-    labels: list[Label | None] | None
+    labels: Labels | None
     rounds: list[int | str] | None
     weight: Floats | None
     ids: list[Any] | None
@@ -55,7 +55,7 @@ class Collector:
         labels = [event.label for event in events]
         return Encoded(
             Coded(np.array(self._task, np.int64), self.tasks, rows),
-            labels if any(label is not None for label in labels) else None,
+            label_codes(labels) if any(label is not None for label in labels) else None,
             None if schema.round is None else [event.round for event in events if event.round is not None],
             None if schema.weight is None else np.array([event.weight for event in events]),
             None if schema.id is None else [event.id for event in events],
@@ -88,10 +88,16 @@ def in_row(row: int, refused: Refused) -> str:
     return f"{where}: {refused.reason}"
 
 
-def expect_fields(schema: Schema, known: Collection[str], what: str, needs_label: bool) -> None:
-    """Refuse a schema that names a field which is not there; `what` says so, up to the name."""
+def expect_fields(
+    schema: Schema, known: Collection[str], what: str, needs_label: bool, only_task: bool = False
+) -> None:
+    """Refuse a schema that names a field which is not there; `what` says so, up to the name.
+
+    With `only_task` fields other than those of the task and the round may be absent, as where a model scores events.
+    """
     needed = [(role, name) for name, role in schema.roles.items() if role != "ignore"]
     needed += [("features", name) for name in schema.features or ()]
+    needed = [(role, name) for role, name in needed if role in ("task", "round") or not only_task]
     for role, name in needed:
         if role == "label" and not needs_label:
             continue

@@ -16,14 +16,15 @@ import time
 from contextlib import suppress
 from typing import IO, Any
 
+from weft.cache.open_flags import open_flags
 from weft.store.locks import try_lock
 from weft.store.problems import explaining
 
 DAY = 86400.0
 _LONGEST_NAME = 200  # bytes of the target's name that a temporary name repeats: 255 in all are allowed
 _DESCRIPTOR = re.compile(r"/dev/fd/(\d+)|/proc/(self|thread-self|\d+)(?:/task/\d+)?/fd/(\d+)")
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | _FLAGS
+_FLAGS = open_flags("O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | open_flags("O_NOFOLLOW") | _FLAGS
 _swept: set[str] = set()
 
 
@@ -228,7 +229,7 @@ def _remove_like(folder: str, prefix: str) -> None:
 
 
 def _remove_abandoned(path: str) -> None:
-    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _FLAGS)
+    descriptor = os.open(path, os.O_RDWR | open_flags("O_NOFOLLOW", "O_NONBLOCK") | _FLAGS)
     try:
         found = os.fstat(descriptor)
         is_own = sys.platform == "win32" or found.st_uid == os.geteuid()

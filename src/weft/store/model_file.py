@@ -8,16 +8,17 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import libraries
+from weft.encoding.missing_values import MOST_FIELDS
 from weft.labels import PLAIN, UNKNOWN, Classes, expect_label
 from weft.learner import Learner
 from weft.learners.catalogue import from_json, to_json
-from weft.missing import MOST_FIELDS
-from weft.recent import COLUMNS as RECENT_COLUMNS
 from weft.schema import Schema
 from weft.storage import saving
+from weft.store import policies
 from weft.store.codec import Write, checked, in_one, parse, write_arrays
 from weft.store.digests import FileError
-from weft.tally import (
+from weft.store.policies import Saved
+from weft.tally.counts import (
     ABSOLUTE,
     COLUMNS,
     EVENTS,
@@ -28,6 +29,7 @@ from weft.tally import (
     SQUARED,
     TRUE_POSITIVE,
 )
+from weft.tally.recent import COLUMNS as RECENT_COLUMNS
 from weft.vocabulary import Vocabulary, names_as_json, names_from_json
 
 FORMAT = 1
@@ -46,7 +48,11 @@ class Parts(NamedTuple):
     classes: Classes = UNKNOWN
     schema: Schema | None = None
     recent: Floats | None = None
-    """Decayed sums over recent events, which older files do not have."""
+    """Decayed sums over recent events."""
+    width: int | None = None
+    """Of the dense tables that were learned; None if none was, and in older files."""
+    policies: tuple[Saved, ...] = ()
+    """Of tasks that do not give or do not receive."""
 
 
 def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
@@ -65,6 +71,8 @@ def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
         header["classes"] = [parts.classes.negative, parts.classes.positive]
     if parts.schema is not None:
         header["schema"] = parts.schema.to_json()
+    if parts.width is not None:
+        header["width"] = parts.width
     if len(parts.vocabulary.fields):
         header["fields"] = parts.vocabulary.fields.tolist()
     live = saving.live_blocks(parts.state, parts.learner.plan, len(tasks), len(features))
@@ -73,6 +81,9 @@ def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
         arrays["tally"] = in_one(parts.tally[: len(tasks)])
     if parts.recent is not None:
         arrays["recent"] = in_one(parts.recent[: len(tasks)])
+    if parts.policies:
+        header["policies"] = policies.as_json(parts.policies)
+        arrays |= policies.as_arrays(parts.policies)
     return write_arrays({**header, **facts}, arrays, write)
 
 
@@ -96,16 +107,19 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
     tasks, features = len(vocabulary.tasks), len(vocabulary.features)
     schema = _component("schema", _read_schema, header.get("schema"))
     vocabulary.fields = _component("fields", lambda found: _read_fields(found, features), header.get("fields", []))
+    width = _component("width", lambda found: _read_width(found, features), header.get("width"))
     tally = arrays.pop("tally", None)
     if tally is None or tally.shape != (tasks, len(COLUMNS)) or tally.dtype != np.float64:
         raise FileError("the file's tally does not fit its tasks")
     _component("tally", lambda found: _check_tally(found, learner.target == "binary"), tally)
     recent = arrays.pop("recent", None)
-    if recent is not None:
-        if recent.shape != (tasks, len(RECENT_COLUMNS)) or recent.dtype != np.float64 or not np.all(recent >= 0.0):
-            raise FileError("the file's sums over recent events are not numbers from 0 on that fit its tasks")
-        recent = recent.copy()
+    if recent is None or recent.shape != (tasks, len(RECENT_COLUMNS)) or recent.dtype != np.float64:
+        raise FileError("the file's sums over recent events do not fit its tasks")
+    _component("sums over recent events", lambda found: _check_recent(found, tally, learner.target == "binary"), recent)
     _component("size", lambda _: learner.hooks.refuse(tasks, features), None)
+    found = _component("policies", lambda listed: policies.from_file(listed, arrays), header.get("policies"))
+    for one in found:
+        _component("tally", lambda rows: _check_tally(rows, learner.target == "binary"), one.tally[None])
     live = {name.removeprefix("state."): array for name, array in arrays.items()}
     state = _component(
         "state",
@@ -113,11 +127,18 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         live,
     )
     classes = _component("classes", lambda found: _read_classes(found, learner, tally), header.get("classes"))
-    return Parts(learner, vocabulary, state, tally.copy(), classes, schema, recent)
+    return Parts(learner, vocabulary, state, tally.copy(), classes, schema, recent.copy(), width, found)
 
 
 def _read_schema(found: Any) -> Schema | None:
     return None if found is None else Schema.from_json(found)
+
+
+def _read_width(found: Any, features: int) -> int | None:
+    """The width of dense tables, whose columns are all features."""
+    if found is not None and not (type(found) is int and 0 < found <= features):
+        raise ValueError(f"it is not an integer from 1 to {features}, the number of features")
+    return found
 
 
 def _read_fields(found: Any, features: int) -> Ints:
@@ -150,6 +171,17 @@ def _check_tally(tally: Floats, binary: bool) -> None:
         raise ValueError("it has other mistakes than it has wrong predictions, or more predictions than events")
     if np.any(sums[:, 1:] if binary else counts[:, 1:]):
         raise ValueError("it has figures of another kind of labels")
+
+
+def _check_recent(recent: Floats, tally: Floats, binary: bool) -> None:
+    """Raise ValueError unless they are sums that counting could have made beside the tally.
+
+    A decayed sum is at most the whole one, to the last bit: its terms are not larger, and rounding keeps the order.
+    """
+    if not np.all(recent >= 0.0):
+        raise ValueError("they are not numbers from 0 on")
+    if np.any(recent > tally[:, [MISTAKES if binary else ABSOLUTE, LOSS]]):
+        raise ValueError("they are larger than the sums over all events")
 
 
 def _component(what: str, read: Callable[[Any], Any], data: Any) -> Any:

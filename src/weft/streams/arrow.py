@@ -66,12 +66,26 @@ class ArrowFile:
             return parquet.ParquetFile(self.path)
         from pyarrow import ipc
 
-        return ipc.open_file(self.arrow.memory_map(self.path))
+        content = self.arrow.memory_map(self.path)
+        if content.read(6) == b"ARROW1":
+            return ipc.open_file(content)
+        content.seek(0)
+        return ipc.open_stream(content)
 
     def _count(self) -> int:
         if self._format == "parquet":
             return int(self._file.metadata.num_rows)
-        return sum(self._file.get_batch(i).num_rows for i in range(self._file.num_record_batches))
+        return sum(batch.num_rows for batch in self._stored())
+
+    def _stored(self) -> Iterator[Any]:
+        """The batches of an Arrow file or stream as they are in it; a stream can only be read from its beginning."""
+        from pyarrow import ipc
+
+        file = self._open()
+        if isinstance(file, ipc.RecordBatchFileReader):
+            yield from map(file.get_batch, range(file.num_record_batches))
+        else:
+            yield from file
 
     def digest(self) -> str:
         """Of the whole file, which is written at once."""
@@ -87,8 +101,7 @@ class ArrowFile:
             if self._format == "parquet":
                 yield from self._file.iter_batches(batch_size=size)
                 return
-            for i in range(self._file.num_record_batches):
-                batch = self._file.get_batch(i)
+            for batch in self._stored():
                 batch.validate(full=True)
                 for begin in range(0, batch.num_rows, size):
                     yield batch.slice(begin, size)

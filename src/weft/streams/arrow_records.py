@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.compiled.arrays import Floats, Ints
 from weft.encoding.collected import Encoded, expect_fields
-from weft.encoding.frames import encode_frame
+from weft.encoding.frames import FrameNames, encode_frame
 from weft.kinds.frames import as_frame, frame_records
+from weft.labels import Labels
 from weft.schema import Schema
 from weft.storage.lexicon import CodedRows, Lexicon
 from weft.streams.arrow import ArrowFile
@@ -20,12 +22,13 @@ from weft.streams.tables import Piece, row_numbers
 class ArrowRecords:
     """A Parquet or Arrow file of records."""
 
-    def __init__(self, path: str, format: str, schema: Schema, needs_label: bool) -> None:
+    def __init__(self, path: str, format: str, schema: Schema, needs_label: bool, only_task: bool = False) -> None:
         self._file = ArrowFile(path, format)
         self.name, self.rows, self.schema = path, self._file.rows, schema
-        self.tasks, self.features, self.labels = Lexicon(), Lexicon(), Lexicon()
+        self._found = FrameNames()
+        self.tasks, self.features, self.labels = self._found.tasks, self._found.features, Lexicon()
         try:
-            expect_fields(schema, self._names(), "the file has no column", needs_label)
+            expect_fields(schema, self._names(), "the file has no column", needs_label, only_task)
         except ValueError as error:
             raise InputError(f"{path}: {error}") from None
 
@@ -50,7 +53,7 @@ class ArrowRecords:
         for batch in self._file.batches():
             frame = as_frame(self._file.arrow.Table.from_batches([batch]))
             try:
-                piece = self._piece(encode_frame(frame, self.schema, self.tasks, self.features), done)
+                piece = self._piece(encode_frame(frame, self.schema, self._found), done)
             except ValueError:
                 piece = self._careful_piece(frame, done)
             yield piece
@@ -59,7 +62,7 @@ class ArrowRecords:
     def _piece(self, found: Encoded, done: int) -> Piece:
         n, rows = len(found.coded.tasks), found.coded.rows
         assert isinstance(rows, CodedRows)  # records have names
-        label, classes = label_columns(found.labels or [None] * n, self.labels)
+        label, classes = self._labels(found.labels, n)
         events = Events(
             row_numbers(done, n),
             label,
@@ -74,6 +77,19 @@ class ArrowRecords:
             found.ids,
         )
         return Piece(events, [], done + n)
+
+    def _labels(self, labels: Labels | None, n: int) -> tuple[Floats, Ints | None]:
+        """Labels as numbers, and the codes of those that are not; each different label is looked at once."""
+        if labels is None:
+            return np.full(n, np.nan), None
+        if labels.names is None:
+            return labels.values, None
+        names = [name if isinstance(name, str | bool) else float(name) for name in labels.names]
+        numbers, classes = label_columns(names, self.labels)
+        assert classes is not None  # one of them is not a number
+        is_there = ~np.isnan(labels.values)
+        at = np.where(is_there, labels.values, 0.0).astype(np.int64)
+        return np.where(is_there, numbers[at], np.nan), np.where(is_there, classes[at], -1)
 
     def _careful_piece(self, frame: Any, done: int) -> Piece:
         """Row by row, with the rows that cannot be used."""

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Ints
+from weft.scan.padding import PADDING
 from weft.streams.source import Position, Source
 
 BLOCK = 1 << 20
 """Bytes that are read at once."""
 LONGEST_LINE = 1 << 24
 """Bytes of a line; a longer one is refused, in bounded memory."""
-PADDING = b'\n"' * 32
-"""Bytes behind the content: compiled readers load whole words, and every search for a byte ends here."""
 
 _MARK = b"\xef\xbb\xbf"
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.labels import UNKNOWN, Classes, Labels
-from weft.learner import Target
+from weft.labels import UNKNOWN, Classes, LabelKind, Labels
 from weft.names import Name
 from weft.schema import Schema
 from weft.storage.lexicon import Lexicon
@@ -49,7 +48,7 @@ class Chunk:
     skipped: list[Fault]
     position: Position
     share: float | None
-    target: Target
+    target: LabelKind
     is_checked: bool = True
     last_round: LastRound | None = None
     meaning: Meaning = field(default_factory=lambda: Meaning(Lexicon()))
@@ -73,7 +72,7 @@ class Chunk:
         """The events as a stream without labels, to be scored."""
         return self._stream(None, None)
 
-    def _stream(self, y: Labels | None, checked_for: Target | None) -> Stream:
+    def _stream(self, y: Labels | None, checked_for: LabelKind | None) -> Stream:
         rounds = self.rounds
         bounds = None if rounds is None else np.append(np.flatnonzero(np.diff(rounds, prepend=0)), len(rounds))
         coded = self.events.coded(self.task_names, self.feature_names)

@@ -1,6 +1,6 @@
 """CSV with a header: columns for the task, the label and optionally the round; all others are features.
 
-An empty cell is an absent feature. The careful reader: it reads the header and what `weft.streams.scan.table` hands on.
+An empty cell is an absent feature. The careful reader: it reads the header and what `weft.scan.table` hands on.
 """
 
 from weft.kinds.cells import DECIMAL_COMMA

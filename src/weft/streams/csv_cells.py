@@ -42,7 +42,7 @@ class Cells:
             cells = next(csv.reader([text], delimiter=self.separator or self._find_separator(text)), [])
         except csv.Error as error:
             limit = f"a cell has at most {LONGEST_CELL:,} characters"
-            raise Refused(None, f"the line cannot be split into cells ({error}); {limit}, none of them zero") from None
+            raise Refused(None, f"the line cannot be split into cells ({error}); {limit}") from None
         if self.header and len(cells) != len(self.header):
             raise Refused(None, f"{len(cells)} cells, the header has {len(self.header)}; fill or remove cells")
         return cells
@@ -70,7 +70,9 @@ class Cells:
         for name in header:
             if name in seen or not name:
                 what = f"the column {show(name)} appears twice" if name else "a column has no name"
-                raise Refused(None, f"{what} in the header ({shown(header)}); give every column a name of its own")
+                index = "" if name else ", or write it without its index (pandas: to_csv(index=False))"
+                remedy = f"give every column a name of its own{index}"
+                raise Refused(None, f"{what} in the header ({shown(header)}); {remedy}")
             seen.add(name)
         return header
 

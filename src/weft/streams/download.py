@@ -15,7 +15,7 @@ from weft.cache.places import user_cache
 from weft.streams.known_sets import KnownSet
 
 ADDRESS = "WEFT_DATA_ADDRESS"
-"""The environment variable with the address from which data sets are fetched; weft has no default."""
+"""The environment variable with the address of a folder of data sets, where they are fetched from first."""
 SCHEMES = ("http", "https", "file")
 TIMEOUT = 30.0
 """Seconds without data after which the connection is closed."""
@@ -31,15 +31,11 @@ def target_of(described: KnownSet) -> Path:
     return user_cache() / "data" / f"{described.name}.npz"
 
 
-def address_of(described: KnownSet, given: str | None) -> str:
+def address_of(described: KnownSet, given: str | None) -> str | None:
     """The address of the file: the one given or that of the environment, with the file's name if that is missing."""
     base = given or os.environ.get(ADDRESS)
     if not base:
-        raise DownloadError(
-            f"no address is known to fetch {described.name} from: weft contains no data and names no server. Give the "
-            f"address of a folder that holds {described.name}.npz with --from ADDRESS or in {ADDRESS}. "
-            f"The set comes from {described.origin}"
-        )
+        return None
     if urlsplit(base).scheme not in SCHEMES:
         raise DownloadError(f"{base}: an address begins with http://, https:// or file://")
     return base if base.endswith(".npz") else f"{base.rstrip('/')}/{quote(described.name)}.npz"
@@ -86,7 +82,7 @@ def _append(described: KnownSet, address: str, part: Path, progress: Callable[[i
     """Request the missing bytes and append them."""
     have = part.stat().st_size if part.exists() else 0
     try:
-        with _open(address, have) as response:
+        with open_address(address, have) as response:
             begin = _begin(response, have)
             _refuse_other_size(response, begin, described, address)
             with part.open("r+b" if part.exists() else "wb") as file:
@@ -98,26 +94,26 @@ def _append(described: KnownSet, address: str, part: Path, progress: Callable[[i
             if error.code == 416 and have:  # the server's file is shorter than ours: start again
                 part.unlink()
                 return _append(described, address, part, progress)
-            raise DownloadError(
-                f"{address}: the server responded with {error.code} {error.reason}; {_ADVICE}"
-            ) from None
+            raise DownloadError(f"{address}: the server responded with {error.code} {error.reason}; {ADVICE}") from None
     except urllib.error.URLError as error:
-        raise DownloadError(f"{address}: {_words(error.reason)}; {_ADVICE}") from None
+        raise DownloadError(f"{address}: {words_of(error.reason)}; {ADVICE}") from None
     except (HTTPException, ConnectionError, TimeoutError) as error:
         if part.exists() and part.stat().st_size:
             return None  # the caller reports how much was received
-        raise DownloadError(f"{address}: {_words(error)}; {_ADVICE}") from None
+        raise DownloadError(f"{address}: {words_of(error)}; {ADVICE}") from None
     return None
 
 
-_ADVICE = "check that the address is right and the server is running"
+ADVICE = "check that the address is right and the server is running"
 
 
-def _words(reason: Any) -> str:
+def words_of(reason: Any) -> str:
+    """What went wrong, as text."""
     return str((reason.strerror if isinstance(reason, OSError) else None) or reason or type(reason).__name__)
 
 
-def _open(address: str, have: int) -> Any:
+def open_address(address: str, have: int) -> Any:
+    """The response of a server, from that byte on."""
     request = urllib.request.Request(address, headers={"User-Agent": "weft", "Accept-Encoding": "identity"})
     if have:
         request.add_header("Range", f"bytes={have}-")

@@ -8,8 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from weft.labels import UNKNOWN, Classes
-from weft.learner import Target
+from weft.labels import UNKNOWN, Classes, LabelKind
 from weft.schema import Schema
 from weft.streams import csv, jsonl, svmlight, vw
 from weft.streams.ahead import ahead
@@ -19,7 +18,7 @@ from weft.streams.blocks import Blocks
 from weft.streams.chunk import Chunk, LastRound, together
 from weft.streams.packed import Packed
 from weft.streams.reader import Reader
-from weft.streams.recognition import FORMATS, TABLES, by_lines, format_of
+from weft.streams.recognition import FORMATS, TABLES, by_lines, format_of, refuse_table
 from weft.streams.record_lines import CsvRecords, JsonRecords
 from weft.streams.record_scanners import CsvRecordScanner, JsonRecordScanner
 from weft.streams.records import InputError, Rules
@@ -41,7 +40,7 @@ __all__ = [
 ]
 
 WITH_FIELDS = ("jsonl", "csv", "tsv", "parquet", "arrow")
-"""Formats of records with a schema."""
+"""Formats of records with a schema; packed records have theirs with them."""
 CHUNK = 4096
 """Most lines per chunk: enough to make the cost of a call negligible, few enough to stop quickly."""
 
@@ -54,7 +53,7 @@ def read_chunks(
     source: str | os.PathLike[str],
     format: str | None = None,
     *,
-    target: Target = "binary",
+    target: LabelKind = "binary",
     labels: bool = True,
     chunk: int = CHUNK,
     on_error: Literal["stop", "skip"] = "stop",
@@ -71,7 +70,8 @@ def read_chunks(
 
     A chunk has at most `chunk` lines, unless a round is longer, and ends where a block of the file ends.
 
-    target    what a label must be: "binary", "real", or "point" for learners that predict the row itself
+    target    what a label must be: "binary", "real", "class" for any number of classes, or "point" for
+              learners that predict the row itself
     labels    False: events without a label are accepted, as when a model only scores them
     on_error  "stop" raises InputError at the first bad line; "skip" continues and lists it in `Chunk.skipped`
     start     the `Chunk.position` from which to continue; SourceChanged if the beginning of the file has changed
@@ -82,24 +82,37 @@ def read_chunks(
     """
     kind = format_of(source, format)
     label_name = label_column if kind in ("csv", "tsv", "parquet", "arrow") else "y"
+    packed = Packed(_expect_file(source, kind)) if kind == "weftpack" else None
+    if packed is not None:
+        schema = _packed_schema(packed, schema)
     if schema is not None:
         _expect_records(kind)
         label_name = schema.label or "label"
     rules = Rules(target, labels, label_name, classes, schema)
     if kind in TABLES:
         table: Any = TableReader(
-            _columns(source, kind, rules, task_column, label_column), rules, chunk, on_error == "skip"
+            packed or _columns(source, kind, rules, task_column, label_column), rules, chunk, on_error == "skip"
         )
         yield from _chunks(table, os.fspath(source), start, is_ahead=True)
         return
     with Source(source, on_wait) as content:
         if format is None and content.is_stdin:
-            kind = by_lines(content.peek()) or kind
+            head = content.peek()
+            refuse_table(head)
+            kind = by_lines(head) or kind
         _expect_records(kind if schema is not None else "jsonl")
         cells = separator or ("\t" if kind == "tsv" else ""), decimal
         parser, scanner = _parser(kind, rules, task_column, label_column, cells)
         reader = Reader(Blocks(content), parser, scanner, rules, chunk, on_error == "skip")
         yield from _chunks(reader, content.name, start, is_ahead=content.is_file)
+
+
+def line_reader(format: str, blocks: Blocks, rules: Rules, chunk: int, skip: bool) -> Reader:
+    """A reader of lines that come from elsewhere than a file, where there may be none yet."""
+    parser, scanner = _parser(format, rules, "task", "y", ("", None))
+    reader = Reader(blocks, parser, scanner, rules, chunk, skip)
+    reader.may_be_empty = True
+    return reader
 
 
 def _chunks(reader: Reader | TableReader, name: str, start: Position | None, is_ahead: bool) -> Iterator[Chunk]:
@@ -153,26 +166,42 @@ def _record_parser(format: str, rules: Rules, schema: Schema, cells: tuple[str, 
     if format == "jsonl":
         lines = JsonRecords(schema)
         return lines, JsonRecordScanner(lines)
-    rows = CsvRecords(schema, *cells, rules.labels and rules.target != "point")
+    rows = CsvRecords(schema, *cells, rules.labels and rules.target != "point", rules.only_scores)
     return rows, CsvRecordScanner(rows)
 
 
 def _expect_records(format: str) -> None:
-    if format not in WITH_FIELDS:
+    if format not in (*WITH_FIELDS, "weftpack"):
         raise InputError(
             f"the format {format} has no fields that a schema could name; leave the schema out, or write "
             f"{', '.join(WITH_FIELDS)}"
         )
 
 
-def _columns(source: str | os.PathLike[str], format: str, rules: Rules, task_column: str, label_column: str) -> Any:
-    """The columns of a file that is not text."""
+def _packed_schema(packed: Packed, asked: Schema | None) -> Schema | None:
+    """The schema of a packed file, which must be the one that is asked for, if one is."""
+    origin = packed.origin
+    if asked is None or (origin is not None and origin.schema == asked):
+        return None if origin is None else origin.schema
+    if origin is None:
+        raise InputError(f"{packed.name} holds events without a schema; leave the schema out, or pack the records")
+    raise InputError(
+        f"{packed.name}: the packed records have another schema: {origin.schema.difference(asked)}; "
+        "pack the records again, or use their schema"
+    )
+
+
+def _expect_file(source: str | os.PathLike[str], format: str) -> str:
     path = os.fspath(source)
     if not os.path.isfile(path):
         raise FileNotFoundError(f"there is no file {path}; {format} is read from a file")
-    if format == "weftpack":
-        return Packed(path)
+    return path
+
+
+def _columns(source: str | os.PathLike[str], format: str, rules: Rules, task_column: str, label_column: str) -> Any:
+    """The columns of a Parquet or Arrow file."""
+    path = _expect_file(source, format)
     needs_label = rules.labels and rules.target != "point"
     if rules.schema is not None:
-        return ArrowRecords(path, format, rules.schema, needs_label)
+        return ArrowRecords(path, format, rules.schema, needs_label, rules.only_scores)
     return ArrowColumns(path, format, task_column, label_column, needs_label)

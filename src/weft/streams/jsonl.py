@@ -1,7 +1,7 @@
 """JSON lines: `{"task": "ann", "x": {"free": 1}, "y": 1}`, with `"round"` if events arrive together.
 
 `x` holds named features or, in all lines, a list of the same length; a list in `task` is a tuple. The careful reader:
-it reads what `weft.streams.scan.jsonl` hands on. A line is decoded in one call; only a line that this refuses is
+it reads what `weft.scan.jsonl` hands on. A line is decoded in one call; only a line that this refuses is
 checked value by value, to say what is wrong with it.
 """
 
@@ -136,15 +136,16 @@ def _no_constant(text: str) -> Any:
 def diagnose(line: bytes, rules: Rules, otherwise: str) -> tuple[str | None, str]:
     """The field and the reason why a line was refused."""
     try:
-        event = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
+        text = line.decode()  # of bytes, `json` would guess that some are UTF-16
+        event = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
         _check(event, rules)
     except Refused as refused:
         return refused.field, refused.reason
     except UnicodeDecodeError:
         return None, "the line is not UTF-8; write the file in UTF-8"
     except json.JSONDecodeError as error:
-        if error.pos >= len(line.decode(errors="replace").rstrip()) or "Unterminated" in error.msg:
-            end = show(line.decode().rstrip()[-20:])
+        if error.pos >= len(text.rstrip()) or "Unterminated" in error.msg:
+            end = show(text.rstrip()[-20:])
             return None, f"the line ends in the middle of an event, after {end}; write the complete event"
         return None, f"not JSON at column {error.colno} ({error.msg}); write one event per line"
     except ValueError:  # Python reads integers of a few thousand digits only

@@ -7,7 +7,6 @@
 `weft.streams.preparation`.
 """
 
-import hashlib
 import io
 import os
 import zipfile
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from weft.cache.places import NoHome, user_cache
+from weft.streams.conversion import is_published
 from weft.streams.known_sets import SETS, KnownSet
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -60,14 +60,14 @@ class Known:
 def known(name: str) -> Known:
     """The data set of that name: from the folder `WEFT_DATA`, or from the user's cache, where `weft data get` saves it.
 
-    A file that is not the published one, byte for byte, is refused.
+    A file that is not the published one is refused.
     """
     described = describe(name)
     path = find(name)
     if path is None:
         raise FileNotFoundError(missing(name))
     content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != described.sha256:
+    if not is_published(content, described):
         raise ValueError(
             f"{path} is not the known set {name}: its SHA-256 sum differs. "
             f"Remove the file, and fetch it again with: weft data get {name}"
@@ -109,7 +109,7 @@ def missing(name: str) -> str:
     unset = "" if os.environ.get("WEFT_DATA") else " (WEFT_DATA is not set)"
     return (
         f"the data set {name} was not found: there is no {name}.npz in {looked}{unset}. "
-        f"Set WEFT_DATA to the folder that holds it, or fetch it with: weft data get {name} --from ADDRESS"
+        f"Set WEFT_DATA to the folder that holds it, or fetch it with: weft data get {name}"
     )
 
 

@@ -1,31 +1,39 @@
 """Read events in their packed form (`weft.streams.packing`); everything in the file is checked before it is used."""
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.compiled.jit import compiled
+from weft.encoding.careful import LARGEST_WEIGHT
+from weft.labels import expect_label
 from weft.names import Name
+from weft.schema import Schema
 from weft.storage.batch import LARGEST, SMALLEST
 from weft.storage.lexicon import Lexicon
 from weft.streams.events import Events
 from weft.streams.packing import (
     BEGINNING,
     CODES,
+    DIGEST_SIZE,
     FULL,
     HEAD,
+    LENGTH,
     MAGIC,
     NUMBERED,
     ONE,
+    RECORDS,
     ROUNDS,
     SMALL,
     VERSION,
     Head,
+    Origin,
     digest_of,
 )
 from weft.streams.records import MOST_DIGITS, InputError
@@ -52,8 +60,10 @@ class Packed:
         if len(head) < BEGINNING.size or not head.startswith(MAGIC):
             raise InputError(f"{path}: the packed file is truncated; pack the events again")
         _, version, flags = BEGINNING.unpack(head)
-        if version != VERSION or flags & ~(NUMBERED | ROUNDS):
+        if version != VERSION or flags & ~(NUMBERED | ROUNDS | RECORDS):
             raise InputError(f"{path}: packed by another version of weft (form {version}); pack the events again")
+        self._first = BEGINNING.size
+        self.origin: Origin | None = self._read_origin(head) if flags & RECORDS else None
         self.features: Lexicon | None = None if flags & NUMBERED else Lexicon()
         self._has_rounds = bool(flags & ROUNDS)
         self._heads = self._read_heads()
@@ -65,10 +75,27 @@ class Packed:
         if "_file" in self.__dict__:
             self._file.close()
 
+    def _read_origin(self, head: bytes) -> Origin:
+        """The schema of records, which stands behind the beginning of the file."""
+        data = self._file.read(LENGTH.size)
+        size = LENGTH.unpack(data)[0] if len(data) == LENGTH.size else 0
+        text = self._file.read(min(size, self._size))
+        digest = self._file.read(DIGEST_SIZE)
+        self._first = self._file.tell()
+        if hashlib.blake2b(head + data + text, digest_size=DIGEST_SIZE).digest() != digest:
+            raise InputError(f"{self.name}: the schema of the packed file is damaged; pack the records again")
+        try:
+            found = _json(text, dict[str, Any])
+            return Origin(Schema.from_json(found["schema"]), tuple(map(expect_label, found["labels"])))
+        except (_Damaged, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{self.name}: the schema of the packed file cannot be used ({error}); pack the records again"
+            ) from None
+
     def _read_heads(self) -> list[tuple[int, Head]]:
         """Where every block begins, and its head; the lengths must add up to the length of the file."""
         found: list[tuple[int, Head]] = []
-        at = BEGINNING.size
+        at = self._first
         while at < self._size:
             self._file.seek(at)
             data = self._file.read(HEAD.size)
@@ -125,13 +152,34 @@ class Packed:
         elif head.features:
             raise _Damaged("numbered features have names")
         rounds = _rounds(columns.text(head.rounds), n) if self._has_rounds else None
+        further = _Further() if self.origin is None else self._read_further(columns, n, self.origin.schema)
         if columns.at != len(payload):
             raise _Damaged("it is longer than its columns")
         indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
         if indptr[-1] != entries or task.max() >= len(self.tasks) or np.any(np.isinf(label)):
             raise _Damaged("its columns contradict each other")
+        if further.classes is not None and not np.all(np.isnan(label[further.classes >= 0])):
+            raise _Damaged("an event has two labels")
         width = self._widths(indptr, indices, values, widths)
-        return Events(row_numbers(done, n), label, task, indptr, indices, values, width, rounds)
+        return Events(row_numbers(done, n), label, task, indptr, indices, values, width, rounds, *further)
+
+    def _read_further(self, columns: "_Columns", n: int, schema: Schema) -> "_Further":
+        """What only records have."""
+        classes = columns.take("<i4", n).astype(np.int64)
+        weight = None if schema.weight is None else np.array(columns.take("<f8", n), np.float64)
+        found = _further_names(columns.text(int(columns.take("<u4", 1)[0])))
+        for label in found.labels:
+            self.labels.code(label)
+        if self.features is None or not all(0 <= code < len(self.features) for code in found.fields):
+            raise _Damaged("a field is not a feature")
+        self.features.fields.update(found.fields)
+        if np.any(classes < -1) or np.any(classes >= len(self.labels)):
+            raise _Damaged("a label is not one of its labels")
+        if weight is not None and not np.all((weight >= 0.0) & (weight <= LARGEST_WEIGHT)):
+            raise _Damaged("a weight is out of range")
+        if (found.ids is None) != (schema.id is None) or (found.ids is not None and len(found.ids) != n):
+            raise _Damaged("its ids are not as many as its events")
+        return _Further(classes if np.any(classes >= 0) else None, weight, found.ids)
 
     def _widths(self, indptr: Ints, indices: Ints, values: Floats, widths: Ints | None) -> Ints:
         """Check all rows; the widths of numbered ones."""
@@ -149,6 +197,22 @@ class Packed:
         if widths is not None and (np.any(widths < least) or widths.max() > _MOST_INDICES):
             raise _Damaged("a width is too small or too large")
         return least if widths is None else widths
+
+
+class _Further(NamedTuple):
+    """Columns that only records have."""
+
+    classes: Ints | None = None
+    weight: Floats | None = None
+    ids: list[Any] | None = None
+
+
+class _FurtherNames(msgspec.Struct, forbid_unknown_fields=True):
+    """Names and ids of a block of records."""
+
+    labels: list[str | bool]
+    fields: list[int]
+    ids: list[Any] | None
 
 
 class _Columns:
@@ -222,6 +286,19 @@ def _json(text: bytes, kind: Any) -> Any:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         raise _Damaged("its names cannot be read") from None
+
+
+def _further_names(text: bytes) -> _FurtherNames:
+    """Ids may be anything that the reader of JSON lines takes, such as integers of many digits."""
+    try:
+        return msgspec.convert(json.loads(text), _FurtherNames)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        raise _Damaged("its labels and ids cannot be read") from None
+
+
+def origin_of(path: str) -> Origin | None:
+    """The schema of the records of a packed file; None if it holds events without one."""
+    return Packed(path).origin
 
 
 @compiled

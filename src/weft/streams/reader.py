@@ -53,6 +53,8 @@ class Reader:
         self.skip = skip
         self.rounds = Rounds()
         self.classes = rules.classes
+        self.may_be_empty = False
+        """Whether a source without events is not an error."""
         self._found = 0
         self._is_resumed = False
         self._waiting: list[Fault] = []  # faults that are listed with the next chunk
@@ -89,7 +91,7 @@ class Reader:
                 yield from self._cut(self._read())
             if blocks.is_too_long and blocks.begin == blocks.end:
                 self._refuse_long_line()
-        if not self._found and not self._is_resumed:
+        if not (self._found or self._is_resumed or self.may_be_empty):
             self._refuse_empty()
         if self._waiting:
             yield self._chunk(no_events(self.parser.has_rounds), self._waiting)
@@ -120,7 +122,11 @@ class Reader:
             block = parser.parse(numbers, [blocks.content(line.begin, line.end) for line in scanned.listed])
             faults += block.faults
             parts.append(self._encoded(block))
-        events, found = self._checked(by_line(parts))
+        try:
+            events, found = self._checked(by_line(parts))
+        except ValueError as error:  # labels that do not tell the classes; what is wrong with a line comes first
+            reason = f"{blocks.source.name}, {min(faults)}" if faults and not self.skip else None
+            raise InputError(reason or f"{blocks.source.name}: {error}") from None
         joints = frozenset(lines + line for line in scanned.joints)
         return _Part(events, sorted(faults + found), scanned.bytes, lines + scanned.lines, joints)
 

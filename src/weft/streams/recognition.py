@@ -26,7 +26,8 @@ _ENDINGS = {
     ".feather": "arrow",
     ".weftpack": "weftpack",
 }
-_BEGINNINGS = {b"weftpack": "weftpack", b"PAR1": "parquet", b"ARROW1": "arrow"}
+_BEGINNINGS = {b"weftpack": "weftpack", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+"""The last is an Arrow stream, which files may hold as well."""
 _LINES = (
     ("jsonl", re.compile(rb"\s*\{")),
     ("svmlight", re.compile(rb"\s*[-+0-9.eE]+\s+qid:")),
@@ -35,9 +36,19 @@ _LINES = (
 )
 
 
+_OBJECT = re.compile(rb'\xef?\xbb?\xbf?\s*\{\s*"')
+
+
 def by_content(head: bytes) -> str | None:
     """The format of a file that begins so, if it is not text."""
     return next((format for magic, format in _BEGINNINGS.items() if head.startswith(magic)), None)
+
+
+def refuse_table(head: bytes, format: str | None = None) -> None:
+    """Refuse standard input that begins so, if it holds a file that has to be read here and there."""
+    found = by_content(head) if format is None else format if format in TABLES else None
+    if found is not None:
+        raise InputError(f"standard input holds a {found} file, and such files are not read from pipes; give its name")
 
 
 def by_lines(head: bytes) -> str | None:
@@ -69,7 +80,12 @@ def format_of(source: str | os.PathLike[str], format: str | None = None) -> str:
         with Source(path) as content:
             head = content.peek()
     found = by_content(head) or by_name(path) or by_lines(head)
+    if found in ("csv", "tsv") and _OBJECT.match(head):
+        found = "jsonl"  # whatever its name says
     if found is None:
+        if os.path.isdir(path) or not os.path.exists(path):
+            with Source(path):  # says what is wrong with the place
+                pass
         ending = os.path.splitext(path)[1]
         raise InputError(
             f"{path}: cannot tell the format from the ending {ending!r}; give --format {', '.join(FORMATS)}, "

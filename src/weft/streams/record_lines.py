@@ -1,6 +1,7 @@
 """Careful readers of records with a schema: lines of JSON, and rows of CSV, as events."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from weft.schema import Schema
 from weft.streams.csv_cells import Cells
 from weft.streams.records import MOST_DIGITS, Block, Fault, Refused, name_of, show
 
+_KEYS = re.compile(rb'"[ \t\r\n]*:')
 _NAMES = frozenset(("task", "id", "round"))
 _AS_WRITTEN = frozenset(("text", "category"))
 
@@ -69,15 +71,19 @@ class JsonRecords:
 def json_record(line: bytes) -> dict[str, Any]:
     """The record in a line of JSON."""
     try:
-        record = json.loads(line)
-        # A key ends in a quote and a colon: a flat line with as many of these as keys has no key twice.
-        if record.__class__ is not dict or line.count(b'":') != len(record):
-            record = json.loads(line, object_pairs_hook=_once)
+        text = line.decode().removeprefix("\ufeff")  # of bytes, `json` would guess that some are UTF-16
+        record = json.loads(text)
+        if record.__class__ is not dict or not _has_each_key_once(line, len(record)):
+            record = json.loads(text, object_pairs_hook=_once)
+        if b"\\u" in line:
+            json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused(None, r"a \u escape is one half of a character; write both halves, or the character") from None
     except UnicodeDecodeError:
         raise Refused(None, "the line is not UTF-8; write the file in UTF-8") from None
     except json.JSONDecodeError as error:
-        if error.pos >= len(line.decode(errors="replace").rstrip()) or "Unterminated" in error.msg:
-            end = show(line.decode().rstrip()[-20:])
+        if error.pos >= len(text.rstrip()) or "Unterminated" in error.msg:
+            end = show(text.rstrip()[-20:])
             raise Refused(
                 None, f"the line ends in the middle of a record, after {end}; write the complete record"
             ) from None
@@ -87,8 +93,14 @@ def json_record(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise Refused(None, "the line is nested too deeply; write flatter records") from None
     if not isinstance(record, dict):
-        raise Refused(None, f'{show(record)} is not a record; write {{"field": value, ...}}')
+        lines = ", one per line and without brackets around them" if isinstance(record, list) else ""
+        raise Refused(None, f'{show(record)} is not a record; write {{"field": value, ...}}{lines}')
     return record
+
+
+def _has_each_key_once(line: bytes, keys: int) -> bool:
+    """Is it certain? Every key has a colon behind its quote: with as many of these as keys, none is there twice."""
+    return line.count(b":") == keys or len(_KEYS.findall(line)) == keys
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -104,12 +116,18 @@ class CsvRecords:
     """CSV with a header: true and false in any case are booleans, numbers are numbers, an empty cell is missing."""
 
     def __init__(
-        self, schema: Schema, separator: str = "", decimal: str | None = None, needs_label: bool = True
+        self,
+        schema: Schema,
+        separator: str = "",
+        decimal: str | None = None,
+        needs_label: bool = True,
+        only_task: bool = False,
     ) -> None:
+        """`needs_label`, `only_task`: which columns the header must have, see `expect_fields`."""
         self.schema = schema
         self.cells = Cells(separator, next(iter(schema.task_fields), None), decimal)
         self.has_rounds = schema.round is not None
-        self._needs_label = needs_label
+        self._needs_label, self._only_task = needs_label, only_task
         self._roles = schema.roles
 
     @property
@@ -137,7 +155,7 @@ class CsvRecords:
     def _read_header(self, cells: list[str]) -> None:
         header = self.cells.read_header(cells)
         try:
-            expect_fields(self.schema, header, "the header has no column", self._needs_label)
+            expect_fields(self.schema, header, "the header has no column", self._needs_label, self._only_task)
         except ValueError as error:
             raise Refused(None, str(error)) from None
         self.cells.header = header

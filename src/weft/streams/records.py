@@ -11,8 +11,7 @@ from weft.compiled.arrays import Ints
 from weft.encoding.refused import Refused as Refused
 from weft.encoding.refused import show as show
 from weft.kinds.cells import NOT_FINITE, NUMBER
-from weft.labels import LARGEST_LABEL, SIZE, UNKNOWN, Classes, Labels, wrong_labels
-from weft.learner import Target
+from weft.labels import LARGEST_LABEL, SIZE, UNKNOWN, Classes, LabelKind, Labels, too_large, wrong_labels
 from weft.names import Name
 from weft.schema import Schema
 from weft.storage.batch import LARGEST
@@ -48,16 +47,22 @@ class InputError(ValueError):
 class Rules:
     """What the labels of a file must be."""
 
-    target: Target = "binary"
+    target: LabelKind = "binary"
     labels: bool = True  # False: a label may be missing, as when nothing is learned
     label: str = "y"  # the name of the label's field
     classes: Classes = UNKNOWN  # those that are known before the file is read
     schema: Schema | None = None  # what the fields of its records are
 
     @property
+    def only_scores(self) -> bool:
+        """Are the events for a model that has learned others, and is only to score these?"""
+        return not self.labels and self.target != "point"
+
+    @property
     def write(self) -> str:
         """The remedy for a wrong label."""
-        return "write one of two classes, such as -1 and +1" if self.target == "binary" else "write a number"
+        words = {"binary": "write one of two classes, such as -1 and +1", "class": "write the class of the event"}
+        return words.get(self.target, "write a number")
 
 
 @dataclass
@@ -119,6 +124,9 @@ def check_labels(
     if rules.target == "binary":
         _, bad, classes = classes.encoded(labels, dormant=has_rounds)
         bad = bad if has_rounds or not rules.labels else bad | np.isnan(values)
+    elif rules.target == "class":
+        bad = too_large(values) if labels.names is None else np.zeros(len(values), bool)
+        bad = bad | np.isnan(values) if rules.labels and not has_rounds else bad
     elif labels.names is None or rules.target == "point":
         bad = wrong_labels(values, rules.target, dormant=has_rounds, missing=not rules.labels)
     else:

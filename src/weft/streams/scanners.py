@@ -12,9 +12,10 @@ import numpy as np
 
 from weft.compiled.jit import PLAIN
 from weft.names import Name
+from weft.scan.padding import PADDING
 from weft.storage.batch import LARGEST, SMALLEST
 from weft.storage.lexicon import Lexicon
-from weft.streams.blocks import LONGEST_LINE, PADDING, Blocks
+from weft.streams.blocks import LONGEST_LINE, Blocks
 from weft.streams.csv import Parser as CsvParser
 from weft.streams.events import Events
 from weft.streams.jsonl import Parser as JsonParser
@@ -92,7 +93,7 @@ def new_lexicon(decode: Any = text_decode, encode: Any = text_encode) -> Any:
     """A lexicon for a scanner."""
     if PLAIN:
         return Lexicon()
-    from weft.streams.interned import InternedNames
+    from weft.encoding.interned import InternedNames
 
     return InternedNames(decode, encode)
 
@@ -121,7 +122,7 @@ class CompiledScan:
 
     def run(self, scan: Any, names: list[Any], blocks: Blocks, begin: int, *more: Any) -> Scanned:
         """`scan` is called with the text, its end, the columns, the tables of `names`, and `more`."""
-        from weft.streams.scan.columns import AT, ENTRIES, EVENTS, LINES, LISTED, new_columns
+        from weft.scan.columns import AT, ENTRIES, EVENTS, LINES, LISTED, new_columns
 
         if self._room < blocks.end:
             self._room = max(blocks.end, 2 * self._room)
@@ -175,7 +176,7 @@ class SvmlightScanner:
         """Read the lines of a block from byte `begin` on."""
         if PLAIN:
             return list_lines(blocks, begin, False)
-        from weft.streams.scan.svmlight import scan
+        from weft.scan.svmlight import scan
 
         return self._run.run(scan, [self.tasks], blocks, begin, _BOUNDS)
 
@@ -199,7 +200,7 @@ class JsonScanner:
         """Read the lines of a block from byte `begin` on."""
         if PLAIN:
             return list_lines(blocks, begin, self._parser.has_rounds)
-        from weft.streams.scan.jsonl import scan
+        from weft.scan.jsonl import scan
 
         self._run = self._run or CompiledScan(self._parser.has_rounds)
         form = int(self._parser.width or 0), self._parser.has_rounds
@@ -221,7 +222,7 @@ class VwScanner:
         """Read the lines of a block from byte `begin` on."""
         if PLAIN:
             return list_lines(blocks, begin, False)
-        from weft.streams.scan.vw import scan
+        from weft.scan.vw import scan
 
         names = [self.tasks, self.features]
         return self._run.run(scan, names, blocks, begin, self._space, self._scratch, LARGEST)
@@ -243,7 +244,7 @@ class CsvScanner:
         parser, is_open = self._parser, not blocks.is_last and blocks.end - begin <= LONGEST_LINE
         if PLAIN:
             return list_records(blocks, begin, self._parser, is_open)
-        from weft.streams.scan.table import LABEL, ROUND, TASK, scan
+        from weft.scan.table import LABEL, ROUND, TASK, scan
 
         if self._run is None:
             special = {parser.task_at: TASK, parser.label_at: LABEL, parser.round_at: ROUND}
@@ -252,7 +253,7 @@ class CsvScanner:
             self._run = CompiledScan(parser.has_rounds, bytes.decode)
         form = ord(parser.cells.separator), is_open
         scanned = self._run.run(scan, [self.tasks], blocks, begin, self._kinds, form, LARGEST)
-        return scanned._replace(joints=_joints(blocks, scanned.listed))
+        return scanned._replace(joints=lines_within(blocks, scanned.listed))
 
 
 def list_records(blocks: Blocks, begin: int, parser: Any, is_open: bool) -> Scanned:
@@ -271,10 +272,10 @@ def list_records(blocks: Blocks, begin: int, parser: Any, is_open: bool) -> Scan
         at = last + 1
     end = listed[-1].end if listed else begin
     scanned = Scanned(no_events(parser.has_rounds), listed, end, at)
-    return scanned._replace(joints=_joints(blocks, listed))
+    return scanned._replace(joints=lines_within(blocks, listed))
 
 
-def _joints(blocks: Blocks, listed: list[Line]) -> frozenset[int]:
+def lines_within(blocks: Blocks, listed: list[Line]) -> frozenset[int]:
     """The lines within records of several lines."""
     return frozenset(
         line.number + further

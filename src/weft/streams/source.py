@@ -109,16 +109,16 @@ class _Waiting(io.RawIOBase):
 
     def __init__(self, raw: Any, on_wait: Callable[[], None], is_own: bool) -> None:
         self._raw = raw
-        self._on_wait = on_wait
+        self.on_wait = on_wait
         self._is_own = is_own
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self._on_wait()
+        self.on_wait()
         while not select.select([self._raw], [], [], _PATIENCE)[0]:
-            self._on_wait()
+            self.on_wait()
         count: int = self._raw.readinto(buffer)
         return count
 
@@ -141,6 +141,17 @@ def _standard_input(on_wait: Callable[[], None]) -> Any:
     return _Waiting(buffered.raw, on_wait, is_own=False)
 
 
+_kept: "tuple[Any, Source] | None" = None
+"""Standard input whose first bytes were looked at, for the next one who reads it; and what it was then."""
+
+
+def _taken() -> "Source | None":
+    """Standard input as somebody has left it who looked at its first bytes."""
+    global _kept
+    found, _kept = _kept, None
+    return found[1] if found is not None and found[0] is sys.stdin else None
+
+
 class Source:
     """The bytes of a file or of standard input, unpacked if they are compressed."""
 
@@ -149,6 +160,12 @@ class Source:
         self.path = os.fspath(source)
         self.is_stdin = self.path == STANDARD_INPUT
         self.name = "standard input" if self.is_stdin else self.path
+        self._ahead = b""
+        if self.is_stdin and (before := _taken()) is not None:
+            self.__dict__ |= before.__dict__
+            if isinstance(self._raw, _Waiting):
+                self._raw.on_wait = on_wait
+            return
         self._raw: Any = _standard_input(on_wait) if self.is_stdin else self._opened()
         self.size: int | None = None
         self.is_file = False
@@ -202,6 +219,10 @@ class Source:
 
     def readinto(self, room: memoryview) -> int:
         """Fill `room` with the next bytes, as many as there are at once; 0 at the end."""
+        if self._ahead:
+            here, self._ahead = self._ahead[: len(room)], self._ahead[len(room) :]
+            room[: len(here)] = here
+            return len(here)
         try:
             count: int = self._content.readinto1(room) if not self.is_file else self._content.readinto(room)
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
@@ -215,10 +236,25 @@ class Source:
 
     def peek(self) -> bytes:
         """The first bytes of the content, if there are any, which are still to be read."""
+        if self._ahead:
+            return self._ahead[:4096]
         try:
             return bytes(self._content.peek(4096)[:4096])
         except (EOFError, OSError, zlib.error, lzma.LZMAError):
             return b""  # reading says what is wrong
+
+    def look_ahead(self, is_enough: Callable[[bytes], bool], most: int) -> bytes:
+        """The next bytes of standard input, until they are enough or as many as `most`; they are still to be read, here
+        or by the next source of standard input. Also those that were read before a signal."""
+        global _kept
+        ahead, room = b"", memoryview(bytearray(1 << 16))
+        try:
+            while len(ahead) < most and not is_enough(ahead) and (count := self.readinto(room)):
+                ahead += room[:count]
+        finally:
+            self._ahead = ahead + self._ahead
+            _kept = sys.stdin, self
+        return ahead
 
     @property
     def share(self) -> float | None:

@@ -1,6 +1,6 @@
 """SVMlight lines: `label qid:TASK index:value ... # comment`. Features are numbered, the qid is the task.
 
-The careful reader: it reads what `weft.streams.scan.svmlight` hands on, and says what is wrong with a line.
+The careful reader: it reads what `weft.scan.svmlight` hands on, and says what is wrong with a line.
 """
 
 import re

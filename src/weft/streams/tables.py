@@ -75,8 +75,13 @@ class TableReader:
         for piece in self.columns.pieces():
             if piece.rows <= self.used or (piece.events.line[:1] <= self.used).any():
                 piece = self._unused(piece)
-            events, found = self._checked(joined([*rest, piece.events]) if rest else piece.events)
-            waiting = sorted([*waiting, *piece.faults, *found])
+            waiting = sorted([*waiting, *piece.faults])
+            try:
+                events, found = self._checked(joined([*rest, piece.events]) if rest else piece.events)
+            except ValueError as error:  # labels that do not tell the classes; what is wrong with a row comes first
+                reason = f"{self.columns.name}, {waiting[0].at('row')}" if waiting and not self.skip else None
+                raise InputError(reason or f"{self.columns.name}: {error}") from None
+            waiting = sorted([*waiting, *found])
             if waiting and not self.skip:
                 raise InputError(f"{self.columns.name}, {waiting[0].at('row')}")
             begin, is_last = 0, piece.rows == self.columns.rows

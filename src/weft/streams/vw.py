@@ -1,6 +1,6 @@
 """Vowpal Wabbit text: `label importance 'tag|namespace name:value name ... |namespace ...`.
 
-The careful reader: it reads what `weft.streams.scan.vw` hands on. The task is the one name in the namespace that is
+The careful reader: it reads what `weft.scan.vw` hands on. The task is the one name in the namespace that is
 called so, or else the tag. A feature without a value is 1; the values of a name that appears twice are added up; a
 namespace may have a value that multiplies those of its features.
 """

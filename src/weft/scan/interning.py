@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled.jit import compiled, inlined_only
-from weft.streams.scan.words import U0, U1, U3, U8, load, low_bytes
+from weft.scan.words import U0, U1, U3, U8, load, low_bytes
 
 NAMES, BYTES, ADDED, LINE, SEED = range(5)
 """Entries of `counts`: names, bytes of the pool in use, names that the line has added, a number per line, the seed."""
@@ -151,3 +151,17 @@ def intern_one(text: Any, length: int, table: Table) -> int:
     cells, pool, offsets, added, _, counts = table
     counts[ADDED] = 0
     return int(intern(text, U0, _U(length), cells, pool, offsets, added, counts))
+
+
+@compiled
+def intern_all(text: Any, bounds: Any, at: int, codes: Any, table: Table) -> int:
+    """The codes of names, given by where each begins and ends, from the name `at` on; returns how many were done."""
+    cells, pool, offsets, added, _, counts = table
+    begins, ends = bounds
+    for i in range(at, begins.shape[0]):
+        counts[ADDED] = 0
+        code = intern(text, _U(begins[i]), _U(ends[i] - begins[i]), cells, pool, offsets, added, counts)
+        if code < 0:
+            return i
+        codes[i] = code
+    return int(begins.shape[0])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.jit import compiled, helper_no_alloc, inlined_only
-from weft.streams.scan.columns import AT, ENTRIES, EVENTS, LINES, LONGEST_NAME, Columns, hand_on, is_line_end
-from weft.streams.scan.interning import ADDED, LINE, NAMES, Table, intern, is_plain, remove_added
-from weft.streams.scan.numbers import READ, read_number
-from weft.streams.scan.words import HIGHEST, ONES, U0, U1, U8, first_byte, load, skip_blanks, zero_bytes
+from weft.scan.columns import AT, ENTRIES, EVENTS, LINES, LONGEST_NAME, Columns, hand_on, is_line_end
+from weft.scan.interning import ADDED, LINE, NAMES, Table, intern, is_plain, remove_added
+from weft.scan.numbers import READ, read_number
+from weft.scan.words import HIGHEST, ONES, U0, U1, U8, first_byte, load, skip_blanks, zero_bytes
 
 _U = np.uint64
 _BAR, _COLON = 124, 58

@@ -1,6 +1,6 @@
 """Eight bytes at a time: unaligned loads, bit counts, wide products, and where certain bytes are within a word.
 
-Behind the end of every text that is scanned there is `weft.streams.blocks.PADDING`: loads of whole words stay inside,
+Behind the end of every text that is scanned there is `weft.scan.padding.PADDING`: loads of whole words stay inside,
 and every search for a byte of `find_byte` and `find_either` ends there at the latest.
 """
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.jit import compiled, inlined_only
-from weft.streams.scan.words import U0, U1, U3, U8, as_float, leading_zeros, load, wide_product
+from weft.scan.words import U0, U1, U3, U8, as_float, leading_zeros, load, wide_product
 
 READ, MALFORMED, HANDED = 0, 1, 2
 """A number was read; there is no number here; Python must read it."""
@@ -93,6 +93,22 @@ def _eight_digits(word: Any) -> Any:
 
 
 @inlined_only
+def _read_power(text: Any, at: Any) -> tuple[Any, Any, Any]:
+    """The power of ten after an e: where it ends, the power, and whether it has a digit."""
+    below = text[at] == 45
+    if below or text[at] == 43:
+        at += U1
+    first, power = at, np.int64(0)
+    digit = _U(text[at]) - _U(48)
+    while digit <= _U(9):
+        if power < 100000:
+            power = power * 10 + np.int64(digit)
+        at += U1
+        digit = _U(text[at]) - _U(48)
+    return at, (-power if below else power), at != first
+
+
+@inlined_only
 def read_number(text: Any, at: Any, is_json: bool) -> tuple[Any, float, int]:
     """The number that begins at `at`: where it ends, its value, and whether it was READ.
 
@@ -130,20 +146,10 @@ def read_number(text: Any, at: Any, is_json: bool) -> tuple[Any, float, int]:
     if digits == 0:
         return at, 0.0, MALFORMED
     if text[at] | 32 == 101:
-        at += U1
-        below = text[at] == 45
-        if below or text[at] == 43:
-            at += U1
-        first, power = at, np.int64(0)
-        digit = _U(text[at]) - _U(48)
-        while digit <= _U(9):
-            if power < 100000:
-                power = power * 10 + np.int64(digit)
-            at += U1
-            digit = _U(text[at]) - _U(48)
-        if at == first:
+        at, power, is_there = _read_power(text, at + U1)
+        if not is_there:
             return at, 0.0, MALFORMED
-        q += -power if below else power
+        q += power
     if digits > 19:
         while text[begin] == 48 or text[begin] == 46:  # zeros in front do not count
             digits -= text[begin] == 48

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled.jit import inlined_only
-from weft.streams.scan.words import U1, find_byte
+from weft.scan.words import U1, find_byte
 
 AT, LINES, EVENTS, ENTRIES, LISTED = range(5)
 """Entries of `progress`: the next byte to read; the numbers of lines, events, entries of rows, and listed lines."""
@@ -37,9 +37,12 @@ class Columns(NamedTuple):
     progress: NDArray[np.int64]
 
 
-def new_columns(size: int, has_rounds: bool = False) -> Columns:
-    """Room for all events of a text of so many bytes: an event and an entry of a row take at least 2 of them."""
-    events = entries = size // 2 + 2
+def new_columns(size: int, has_rounds: bool = False, ngrams: int = 1) -> Columns:
+    """Room for all events of a text of so many bytes: an event and an entry of a row take at least 2 of them.
+
+    A text has as many entries as words for every length of runs of words up to `ngrams`.
+    """
+    events, entries = size // 2 + 2, ngrams * (size // 2 + 2)
     rounds = events if has_rounds else 0
     ints: Any = np.int64
     indptr = np.empty(events + 1, ints)

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from weft.names import Name
+from weft.scan.interning import BYTES, NAMES, SEED, Table, intern_one, refill
+from weft.scan.padding import PADDING
 from weft.storage.lexicon import Lexicon
-from weft.streams.blocks import PADDING
-from weft.streams.scan.interning import BYTES, NAMES, SEED, Table, intern_one, refill
 
 _ROOM = 1 << 12
 
@@ -47,7 +47,9 @@ class InternedNames(Lexicon):
         if known is not None:
             return known
         text = self._encode(name)
-        return self._add_odd(name) if text is None else self._add(text)
+        code = self._add_odd(name) if text is None else self._add(text)
+        self._codes[name] = code
+        return code
 
     def _add(self, text: bytes) -> int:
         padded = np.frombuffer(text + PADDING, np.uint8)
@@ -65,7 +67,6 @@ class InternedNames(Lexicon):
         self.table.offsets[code + 1] = counts[BYTES]
         counts[NAMES] = code + 1
         self.names.append(name)
-        self._codes[name] = code
         return code
 
     def grow(self, length: int = 0) -> None:

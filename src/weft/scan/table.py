@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.jit import compiled, helper_no_alloc, inlined_only
-from weft.streams.scan.columns import (
+from weft.scan.columns import (
     AT,
     ENTRIES,
     EVENTS,
@@ -19,9 +19,9 @@ from weft.streams.scan.columns import (
     hand_on,
     is_line_end,
 )
-from weft.streams.scan.interning import ADDED, NAMES, Table, intern, is_plain, remove_added
-from weft.streams.scan.numbers import READ, read_number
-from weft.streams.scan.words import U1, find_byte, find_either, skip_blanks
+from weft.scan.interning import ADDED, NAMES, Table, intern, is_plain, remove_added
+from weft.scan.numbers import READ, read_number
+from weft.scan.words import U1, find_byte, find_either, skip_blanks
 
 TASK, LABEL, ROUND = -1, -2, -3
 """What a column holds if not a feature; features are given by their codes."""
@@ -108,7 +108,7 @@ def _row(text: Any, at: Any, columns: Columns, tasks: Table, kinds: Any, separat
 
 
 @helper_no_alloc
-def _record_end(text: Any, at: Any, stop: Any, separator: int) -> Any:
+def record_end(text: Any, at: Any, stop: Any, separator: int) -> Any:
     """Where the record ends that begins at `at`: the byte behind its last line; 0 if a quote is not closed."""
     while True:
         if text[at] == _QUOTE:
@@ -154,7 +154,7 @@ def scan(
         if place == -2:
             progress[AT] = np.int64(begin)
             return False
-        after = _record_end(text, begin, stop, separator)
+        after = record_end(text, begin, stop, separator)
         if after == _U(0) and form[1]:
             at = begin
             break

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.jit import compiled, inlined_only
-from weft.streams.scan.columns import (
+from weft.scan.columns import (
     AT,
     ENTRIES,
     EVENTS,
@@ -16,9 +16,9 @@ from weft.streams.scan.columns import (
     hand_on,
     is_line_end,
 )
-from weft.streams.scan.interning import ADDED, NAMES, Table, intern, is_plain, remove_added
-from weft.streams.scan.numbers import READ, read_number
-from weft.streams.scan.words import U1, load, skip_blanks
+from weft.scan.interning import ADDED, NAMES, Table, intern, is_plain, remove_added
+from weft.scan.numbers import READ, read_number
+from weft.scan.words import U1, load, skip_blanks
 
 _U = np.uint64
 _QID = _U(0x3A646971)  # "qid:"

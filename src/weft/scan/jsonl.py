@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.jit import compiled, helper_no_alloc, inlined_only
-from weft.streams.scan.columns import AT, ENTRIES, EVENTS, LINES, LONGEST_NAME, Columns, hand_on, is_line_end
-from weft.streams.scan.interning import ADDED, LINE, NAMES, Table, intern, is_plain, remove_added
-from weft.streams.scan.numbers import READ, read_number
-from weft.streams.scan.words import U1, find_byte, load, skip_blanks
+from weft.scan.columns import AT, ENTRIES, EVENTS, LINES, LONGEST_NAME, Columns, hand_on, is_line_end
+from weft.scan.interning import ADDED, LINE, NAMES, Table, intern, is_plain, remove_added
+from weft.scan.numbers import READ, read_number
+from weft.scan.words import U1, find_byte, load, skip_blanks
 
 FORM_NAMED, FORM_FULL = -1, -1
 """A form of rows that is not a list of so many numbers; a result that says that a table has no room."""
@@ -24,14 +24,14 @@ _HAS_TASK, _HAS_X, _HAS_Y, _HAS_ROUND = 1, 2, 4, 8
 
 
 @inlined_only
-def _after_colon(text: Any, at: Any) -> tuple[Any, bool]:
+def after_colon(text: Any, at: Any) -> tuple[Any, bool]:
     """Where the value of a key begins, and whether there is a colon before it."""
     at = skip_blanks(text, at)
     return skip_blanks(text, at + U1), text[at] == _COLON
 
 
 @inlined_only
-def _next_item(text: Any, at: Any, closing: Any) -> tuple[Any, bool, bool]:
+def next_item(text: Any, at: Any, closing: Any) -> tuple[Any, bool, bool]:
     """After an item: where to go on, whether there is another one, and whether that is well-formed."""
     at = skip_blanks(text, at)
     more = text[at] == _COMMA
@@ -40,7 +40,7 @@ def _next_item(text: Any, at: Any, closing: Any) -> tuple[Any, bool, bool]:
 
 
 @inlined_only
-def _name_end(text: Any, at: Any) -> tuple[Any, bool]:
+def name_end(text: Any, at: Any) -> tuple[Any, bool]:
     """Where a string or an integer ends that begins at `at`, and whether it may be one; its bytes are not looked at."""
     if text[at] == _QUOTE:
         return find_byte(text, at + U1, _QUOTE) + U1, True
@@ -79,7 +79,7 @@ def _named_row(
         elif seen[_U(code)] == counts[LINE]:
             return at, place, False
         seen[_U(code)] = counts[LINE]
-        at, has_colon = _after_colon(text, at + U1)
+        at, has_colon = after_colon(text, at + U1)
         if not has_colon:
             return at, place, False
         at, value, status = read_number(text, at, True)
@@ -87,7 +87,7 @@ def _named_row(
             return at, place, False
         indices[place], values[place] = code, value
         place += 1
-        at, more, is_fine = _next_item(text, at, _CLOSED)
+        at, more, is_fine = next_item(text, at, _CLOSED)
         if not is_fine:
             return at, place, False
     return at, place, True
@@ -109,7 +109,7 @@ def _listed_row(
         indices[place], values[place] = width, value
         place += abs(value) >= bounds[1]
         width += 1
-        at, more, is_fine = _next_item(text, at, _LIST_END)
+        at, more, is_fine = next_item(text, at, _LIST_END)
         if not is_fine:
             return at, place, width, False
     return at, place, width, True
@@ -138,7 +138,7 @@ def _key(text: Any, at: Any) -> tuple[Any, int]:
         field, length = _HAS_ROUND, _U(7)
     else:
         return at, 0
-    at, has_colon = _after_colon(text, at + length)
+    at, has_colon = after_colon(text, at + length)
     return at, field if has_colon else 0
 
 
@@ -147,7 +147,7 @@ def _task(text: Any, at: Any, tasks: Table) -> tuple[Any, Any]:
     """The task that begins at `at`: where it ends, and its code; -1: hand on, -2: no room."""
     cells, pool, offsets, added, _, counts = tasks
     begin, before = at, counts[NAMES]
-    at, fine = _name_end(text, at)
+    at, fine = name_end(text, at)
     if not fine or at - begin > _U(LONGEST_NAME):
         return at, np.int64(-1)
     code = intern(text, begin, at - begin, cells, pool, offsets, added, counts)
@@ -199,11 +199,11 @@ def _event(
             columns.task[n] = code
         elif form[1]:
             begin = at
-            at, fine = _name_end(text, at)
+            at, fine = name_end(text, at)
             fine = fine and at - begin <= _U(LONGEST_NAME) and is_plain(text, begin, at, 92)
             columns.round_at[n], columns.round_length[n] = np.int64(begin), np.int64(at - begin)
         if fine:
-            at, more, fine = _next_item(text, at, _CLOSED)
+            at, more, fine = next_item(text, at, _CLOSED)
         if not fine:
             return at, np.int64(-1)
     needed = _HAS_TASK | _HAS_X | (_HAS_ROUND if form[1] else 0)

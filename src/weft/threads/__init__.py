@@ -1,0 +1,1 @@
+"""A model in many threads: `guard` lets many read or one write, `parallel` shares work between processors."""
