@@ -44,7 +44,7 @@ PLAIN = os.environ.get("WEFT_PLAIN", "0") not in ("", "0") or os.environ.get("NU
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("compiled", "storage", "maths", "graphs")
 """Folders whose functions, constants and tuples compiled functions of other folders use."""
-SCANNERS = ("compiled", "streams/scan")
+SCANNERS = ("compiled", "scan")
 """Folders that the compiled readers of files use: they depend on no learner, and no learner depends on them."""
 
 
@@ -52,7 +52,7 @@ SCANNERS = ("compiled", "streams/scan")
 def sources_of(module: str, package: Path = PACKAGE) -> tuple[Path, ...]:
     """All files that compiled functions of `module` may depend on: the shared folders, and its own family's folder."""
     names = module.split(".")
-    if names[:3] == ["weft", "streams", "scan"]:
+    if names[:2] == ["weft", "scan"]:
         return tuple(path for name in SCANNERS for path in sorted((package / name).glob("*.py")))
     folders = [package / name for name in SHARED]
     if names[:2] == ["weft", "learners"] and (package / "learners" / names[2]).is_dir():

@@ -11,17 +11,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from weft.compiled.arrays import Floats
 from weft.evaluation.clock import Clock
 from weft.evaluation.prequential import Entry, Run, Setting, prepare, read_entries, reason, run
 from weft.evaluation.results import Comparison, LeftOut
 from weft.learner import Target
-from weft.learners.catalogue import LEARNERS, build
-from weft.learners.parameters import Choice
+from weft.learners.catalogue import LEARNERS, loss_for
 from weft.stream import Stream
 
 
@@ -90,21 +89,7 @@ def whole_catalogue(target: Target = "binary") -> list[tuple[str, dict[str, Any]
     >>> whole_catalogue()[:2], whole_catalogue("real")[1]
     ([('perceptron', {}), ('pa', {})], ('pa', {'loss': 'epsilon-insensitive'}))
     """
-    return [(name, _loss_for(name, target)) for name in LEARNERS]
-
-
-def _loss_for(name: str, target: Target) -> dict[str, Any]:
-    """The first loss that predicts what is wanted, if the learner by itself predicts something else."""
-    if build(name, {}).target == target:
-        return {}
-    for field in fields(LEARNERS[name]):
-        allowed = field.metadata.get("allowed")
-        if field.name == "loss" and isinstance(allowed, Choice):
-            for loss in allowed.options:
-                with contextlib.suppress(ValueError):
-                    if build(name, {"loss": loss}).target == target:
-                        return {"loss": loss}
-    return {}
+    return [(name, loss_for(name, target)) for name in LEARNERS]
 
 
 # --- runs ---
@@ -187,8 +172,9 @@ def _collect(field: _Field, entries: list[Entry], refused: dict[str, LeftOut], s
     whole = np.where(setting.events > 0, setting.events * float(len(table[0])), np.nan)
     curves = np.array([np.mean([found.curve for found in row], axis=0) for row in table])
     tasks = list(setting.stream.task_names)
+    labels = [field.entries[which].label for which in remain]
     return Comparison(
-        [field.entries[which].label for which in remain],
+        labels,
         setting.target,
         shuffles,
         seed,
@@ -200,7 +186,26 @@ def _collect(field: _Field, entries: list[Entry], refused: dict[str, LeftOut], s
         curves,
         field.limit,
         absent,
+        _partners([field.entries[which] for which in remain]),
+        {label: found for label, row in zip(labels, table, strict=True) if (found := _reliability(row)) is not None},
+        {label: row[0].relations for label, row in zip(labels, table, strict=True) if row[0].relations is not None},
     )
+
+
+def _reliability(runs: list[Run]) -> Floats | None:
+    """Summed over the orders, which all have the same learner."""
+    known = [found.reliability for found in runs if found.reliability is not None]
+    return np.sum(known, axis=0) if known else None
+
+
+def _partners(entries: list[Entry]) -> dict[str, dict[str, str]]:
+    """The same learner, with equal parameters, in another scope."""
+    return {
+        entry.label: others
+        for entry in entries
+        if entry.scope == "together"
+        and (others := {str(o.scope): o.label for o in entries if o.learner == entry.learner and o.scope != "together"})
+    }
 
 
 # --- options ---

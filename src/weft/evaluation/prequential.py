@@ -7,19 +7,24 @@ from typing import Any, NamedTuple, cast, get_args
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.evaluation.calibration import reliability
 from weft.evaluation.clock import Clock, learn_within
 from weft.evaluation.results import LeftOut
 from weft.evaluation.rounds import auc
 from weft.evaluation.scopes import SCALES_ITSELF, Alone, Learns, Pooled, Scope, with_intercept
+from weft.inspection.relations import Relations, read_relations
 from weft.learner import Learner, Target, missing_parts
+from weft.methods.refusals import has_log_odds
 from weft.model import Model
 from weft.names import Names
 from weft.storage.batch import empty_batch
 from weft.stream import Stream
-from weft.tally import ABSOLUTE, MISTAKES, Tally
+from weft.tally.counts import ABSOLUTE, MISTAKES, Tally
 
 CURVE_POINTS = 500
 """Most points of a learning curve."""
+MOST_RELATED = 300
+"""Of so many tasks the relations are kept."""
 TAKEN = ("task", "events", "winner")
 """Columns that stand beside the learners', so no learner can be called so."""
 LABELS: dict[Target, str] = {"binary": "-1 and +1", "real": "numbers", "point": "left out"}
@@ -63,6 +68,9 @@ class Run(NamedTuple):
     metrics: dict[str, float]
     task_sums: Floats
     curve: Floats
+    reliability: Floats | None = None
+    """Of probabilities, where scores are log-odds: see `weft.evaluation.calibration`."""
+    relations: Relations | None = None
 
 
 # --- who takes part ---
@@ -230,4 +238,14 @@ def run(setting: Setting, entry: Entry, seed: int | None, clock: Clock) -> Run |
         metrics["auc"] = auc(scores, y)
     deviation = ((scores >= 0.0) != (y > 0.0)).astype(np.float64) if is_binary else np.abs(y - scores)
     curve = np.cumsum(deviation)[setting.curve_events - 1] / setting.curve_events
-    return Run(metrics, sums, curve)
+    return Run(metrics, sums, curve, reliability(scores, y) if has_log_odds(entry.learner) else None, _relations(model))
+
+
+def _relations(model: Learns) -> Relations | None:
+    """How the tasks of a model are related at the end, where it can tell and there are not too many of them."""
+    if not isinstance(model, Model) or len(model.tasks) > MOST_RELATED:
+        return None
+    try:
+        return read_relations(model)
+    except ValueError:
+        return None

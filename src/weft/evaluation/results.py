@@ -8,9 +8,10 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.evaluation import tables
+from weft.inspection.relations import Relations
 from weft.learner import Target
 from weft.names import Name, show_name
-from weft.printable import printable
+from weft.text.printable import printable
 
 _NAMES = {"macro_error": "macro", "f1": "F1", "rmse": "RMSE", "auc": "AUC"}
 _SPARE = ("loss", "macro_error", "rmse", "f1")  # in a narrow terminal, the first to go first
@@ -51,6 +52,12 @@ class Comparison:
     """Seconds that a learner had for all orders together."""
     left_out: list[LeftOut] = field(default_factory=list)
     """Learners that were stopped or refused the data, in the order in which they were given."""
+    partners: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of a learner on all tasks together, who is the same learner "alone" and "pooled"."""
+    reliability: dict[str, Floats] = field(default_factory=dict)
+    """Of learners with probabilities: how often what they said came true (`weft.evaluation.calibration`)."""
+    relations: dict[str, Relations] = field(default_factory=dict)
+    """Of learners that relate tasks to each other: how, at the end of the first order."""
 
     @property
     def best(self) -> str:
@@ -123,6 +130,12 @@ class Comparison:
             "left_out": [absent._asdict() for absent in self.left_out],
         }
         return cast(dict[str, Any], _without_nan(plain))
+
+    def report(self, path: str, title: str = "") -> None:
+        """Write a page of HTML with all of this, in one file: needs `pip install 'weft[report]'`."""
+        from weft.evaluation.report import write  # loaded here: most comparisons are only printed
+
+        write(self, path, title)
 
     # --- tables ---
 

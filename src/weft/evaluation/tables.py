@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from weft.printable import printable
+from weft.text.printable import printable
 
 LONGEST_NAME = 18
 """So long a name is not folded for the sake of columns that can be spared."""

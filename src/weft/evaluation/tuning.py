@@ -21,11 +21,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft import parallel
 from weft.evaluation.search_space import Dimension, space_of
 from weft.learners.catalogue import as_learner
 from weft.model import Model
 from weft.stream import Stream
+from weft.threads import parallel
 
 LEAST_EVENTS = 64
 """Events of the first part: with fewer of them chance decides."""

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft import html
 from weft.compiled.arrays import Array, Ints
 from weft.inspection.views import Mixes, ScalesRows, expect_explains
 from weft.learner import Learner, SeenRow, Shares
 from weft.names import Name, show_name
 from weft.storage.batch import Batch
+from weft.text import html
 from weft.vocabulary import Vocabulary
 
 BIAS = "(bias)"

@@ -3,18 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from weft.compiled.arrays import Floats
-from weft.guard import Guard, reads
 from weft.inspection import views
+from weft.inspection.borrowing import Borrowing
 from weft.inspection.explanation import weights_of
 from weft.inspection.support import SupportRow, support, usage
-from weft.learner import Borrowed, Distances, Learner, Usage
+from weft.learner import Distances, Learner, Usage
 from weft.learners.catalogue import parameters_as_json
 from weft.names import Name
+from weft.threads.guard import Guard, reads
 from weft.vocabulary import Vocabulary
 
 
 class Learned:
-    """A learner with its vocabulary and state, to be looked at; any thread may look at any time (`weft.guard`)."""
+    """A learner with its vocabulary and state, to be looked at, by any thread at any time (`weft.threads.guard`)."""
 
     if TYPE_CHECKING:  # what the model has
         _guard: Guard
@@ -87,10 +88,13 @@ class Learned:
         return views.expect_distances(self.learner).distances(self.state, *self._sizes)
 
     @reads
-    def borrowing(self) -> dict[Name, Borrowed]:
-        """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm."""
+    def borrowing(self) -> Borrowing:
+        """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm.
+
+        `to_frame()` of the result is a pandas data frame with a row per task.
+        """
         found = views.expect_borrows(self.learner).borrowing(self.state, len(self.vocabulary.tasks))
-        return dict(zip(self.vocabulary.tasks, found, strict=True))
+        return Borrowing(zip(self.vocabulary.tasks, found, strict=True))
 
     @reads
     def experts(self) -> dict[str, float]:

@@ -99,7 +99,7 @@ def read_relations(model: Related) -> Relations:
     if n * n > LARGEST_MATRIX:
         raise ValueError(f"the relations of {n:,} tasks are too many to draw; at most {int(LARGEST_MATRIX**0.5):,} are")
     apart, measure = _apart(model)
-    note, values = "", np.zeros((0, 0))
+    note = ""
     try:
         values = np.array(model.relations(), np.float64)
         if not np.any(values[~np.eye(n, dtype=bool)]):

@@ -4,13 +4,14 @@ import inspect
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from weft.learner import PARTS, Hooks, Kernels, Learner, Traits, missing_parts
-from weft.learners.parameters import Parameter, parameters_of
+from weft.learner import PARTS, Hooks, Kernels, Learner, Target, Traits, missing_parts
+from weft.learners.parameters import Choice, Parameter, parameters_of
 
 PLACES = {
     "perceptron": "single_task.perceptron.Perceptron",
@@ -207,6 +208,37 @@ def build(name: str, parameters: Mapping[str, Any]) -> Learner:
             hint = _did_you_mean(parameter, known)
             raise ValueError(f"{name} has no parameter {parameter!r}{hint}; it takes {', '.join(known) or 'none'}")
     return cast(Learner, cls(**parameters))
+
+
+def loss_for(name: str, target: Target) -> dict[str, Any]:
+    """The first loss that predicts what is wanted, if the learner by itself predicts something else.
+
+    >>> loss_for("pa", "real"), loss_for("mt-ogd", "real"), loss_for("pa", "binary")
+    ({'loss': 'epsilon-insensitive'}, {'loss': 'square'}, {})
+    """
+    if build(name, {}).target == target:
+        return {}
+    for field in fields(LEARNERS[name]):
+        allowed = field.metadata.get("allowed")
+        if field.name == "loss" and isinstance(allowed, Choice):
+            for loss in allowed.options:
+                with suppress(ValueError):
+                    if build(name, {"loss": loss}).target == target:
+                        return {"loss": loss}
+    return {}
+
+
+def for_numbers(learner: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with a loss for numbers, unless one is given; a learner that only classifies is refused.
+
+    >>> for_numbers("auto", {"effort": "fast"})
+    {'loss': 'square', 'effort': 'fast'}
+    """
+    found = {**(loss_for(learner, "real") if isinstance(learner, str) else {}), **parameters}
+    built = as_learner(learner, found)
+    if built.target != "real":
+        raise ValueError(f"{built.name} with these parameters predicts no numbers; auto and mt-ogd do")
+    return found
 
 
 def as_learner(learner: Any, parameters: Mapping[str, Any]) -> Learner:

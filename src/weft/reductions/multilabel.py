@@ -21,14 +21,13 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from weft.compiled.arrays import ArrayLike, Floats, Ints
 from weft.learner import Learner
 from weft.reductions import files
 from weft.reductions.labels import as_list, check_label, declared, refuse_unknown, same_count
 from weft.reductions.same_row import build_model, learn_pieces, read_table, score_pieces
-from weft.storage.rows import as_table
+from weft.storage.rows import as_table, is_sparse
 from weft.store.digests import FileError
 
 SETS, ZERO_ONE, SIGNS, SPARSE = "sets", "0/1", "-1/+1", "sparse"
@@ -176,6 +175,8 @@ class Multilabel:
             labels = self.labels
             return [{labels[number] for number in np.flatnonzero(row)} for row in found]
         if form == SPARSE:
+            from scipy import sparse  # here and below: most commands load this module, and few of them need SciPy
+
             return [sparse.csr_array(found.astype(np.int64))]
         return [found.astype(np.int64) if form == ZERO_ONE else np.where(found, 1, -1)]
 
@@ -183,7 +184,7 @@ class Multilabel:
 
     def _read(self, Y: Any, n: int) -> tuple[str, Any, Ints, list[Any]]:
         """The form, the labels as a sparse matrix, how many labels each event has, all labels after them."""
-        if not sparse.issparse(Y) and not isinstance(Y, ArrayLike):
+        if not is_sparse(Y) and not isinstance(Y, ArrayLike):
             Y = as_list(Y, "Y")
             if Y and all(isinstance(entry, set | frozenset) for entry in Y):
                 same_count(len(Y), n, "Y")
@@ -196,6 +197,8 @@ class Multilabel:
         return form, truth, np.full(n, k), self.labels or list(range(k))
 
     def _read_sets(self, Y: list[Any]) -> tuple[Any, Ints, list[Any]]:
+        from scipy import sparse
+
         numbers = dict(self._numbers)
         width, row, column = np.empty(len(Y), np.int64), [], []
         for event, entry in enumerate(Y):
@@ -221,15 +224,17 @@ def _in_order(labels: Iterable[Any]) -> list[Any]:
 
 def _read_matrix(Y: Any, last: str) -> tuple[str, Any]:
     """The form of a matrix of labels, and where it is positive; all ones could be either: then as last."""
-    is_sparse = sparse.issparse(Y)
+    from scipy import sparse
+
+    was_sparse = sparse.issparse(Y)
     try:
-        Y = sparse.csr_array(Y) if is_sparse else np.asarray(Y)
+        Y = sparse.csr_array(Y) if was_sparse else np.asarray(Y)
     except ValueError:
         raise ValueError("the rows of Y differ in length; give a list of sets, or a matrix") from None
     if Y.ndim != 2 or Y.shape[1] == 0 or Y.dtype.kind not in "fiub":
         raise ValueError(f"Y is {Y.dtype} {Y.shape}; give a list of sets, or a matrix with a column per label")
     truth = sparse.csr_array(Y == 1)
-    if is_sparse:
+    if was_sparse:
         _refuse_entries(sparse.coo_array(Y), lambda value: (value == 0) | (value == 1), "a sparse Y holds 0 and 1")
         return SPARSE, truth
     dense = sparse.coo_array(np.asarray(Y, np.float64))
@@ -253,4 +258,8 @@ def _refuse_entries(Y: Any, allowed: Any, remedy: str) -> None:
 def _joined(form: str, parts: list[Any]) -> Any:
     if form == SETS:
         return parts
-    return sparse.vstack(parts, format="csr") if form == SPARSE else np.concatenate(parts)
+    if form == SPARSE:
+        from scipy import sparse
+
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)

@@ -30,6 +30,9 @@ from weft.storage.regions import close_region, fits, has_room, insert, lay_out, 
 
 LEAST_ROOM = 64
 """Rows and keys to begin with."""
+LONG_ROOM = 1 << 16
+"""Pairs that a long batch has room for at once; for such a batch rows and keys are made longer together. A kernel that
+returns for want of room looks through the whole batch when it is called again."""
 
 
 class Closed(NamedTuple):
@@ -81,10 +84,14 @@ def make_room(pairs: Pairs, batch: Batch, done: int, features: int, extra: int =
     largest = int(np.sum(counts + need)) if layout[TASK_STRIDE] else int(table[0, COUNT] + np.sum(need))
     # A region has at most 8/7 of the keys it needs, twice that to spare, and half of it to the next size.
     most = int(layout[END]) + 4 * largest + 24 * len(rows)
+    room = int(layout[ROWS] + np.sum(need))
+    ahead = min((len(batch.task) - lo) * int(np.max(need, initial=0)), LONG_ROOM)
     layout = layout.copy()  # the old one stays right for arrays that are not longer yet
-    if layout[ROWS] + int(np.sum(need)) > layout[ROOM]:
-        layout[ROOM] = max(layout[ROWS] + int(np.sum(need)), 2 * layout[ROOM])
-    found = Pairs(layout, keys if len(keys) >= most else longer(keys, max(most, 2 * len(keys))), table)
+    if room > layout[ROOM] or (ahead == LONG_ROOM and 2 * room > layout[ROOM]):
+        layout[ROOM] = max(room, 2 * layout[ROOM], ahead)
+    if most > len(keys) or (ahead == LONG_ROOM and 2 * most > len(keys)):
+        keys = longer(keys, max(most, 2 * len(keys), 4 * ahead))
+    found = Pairs(layout, keys, table)
     _fits(found, batch, lo, hi, features, extra)
     return found
 

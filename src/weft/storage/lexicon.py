@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.compiled.jit import compiled
 from weft.names import Addition, Name, Names
 
 
@@ -66,27 +67,30 @@ class CodeSlots:
 
     def known(self, codes: Ints, lexicon: Lexicon) -> Ints:
         """The slot of every code, -1 where the name is unknown."""
-        kept = self._kept(lexicon)
-        slots: Ints = kept[codes]
-        missing = np.flatnonzero(slots < 0)
-        if len(missing):
-            for code in np.unique(codes[missing]).tolist():
-                kept[code] = self._names.find(lexicon.names[code])
-            slots[missing] = kept[codes[missing]]
+        slots, _, found = self._find(codes, lexicon)
+        _fill(slots, found)
         return slots
 
     def locate(self, codes: Ints, lexicon: Lexicon) -> tuple[Ints, Addition]:
         """The slot of every code, new ones after the last in the order of the codes, and the names to add."""
-        slots = self.known(codes, lexicon)
-        missing = np.flatnonzero(slots < 0)
-        if not len(missing):
-            return slots, Addition(columns=self._names.columns)
-        found, first, which = np.unique(codes[missing], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(found), np.int64)
-        rank[order] = np.arange(len(found))
-        slots[missing] = len(self._names) + rank[which]
-        return slots, Addition([lexicon.names[code] for code in found[order].tolist()], self._names.columns)
+        slots, new, found = self._find(codes, lexicon)
+        is_unknown = found < 0
+        found[is_unknown] = len(self._names) + np.arange(np.count_nonzero(is_unknown))
+        _fill(slots, found)
+        return slots, Addition([lexicon.names[code] for code in new[is_unknown].tolist()], self._names.columns)
+
+    def _find(self, codes: Ints, lexicon: Lexicon) -> tuple[Ints, Ints, Ints]:
+        """The slot of every code, or -2 - i for a code whose slot is not kept yet: the i-th of these to appear.
+
+        These codes, in the order in which they appear, and their slots, -1 where the name is unknown.
+        """
+        kept = self._kept(lexicon)
+        slots, new = np.empty(len(codes), np.int64), np.empty(min(len(codes), len(kept)), np.int64)
+        new = new[: _look_up(codes, kept, slots, new, np.zeros(len(kept), np.int64))]
+        find, names = self._names.find, lexicon.names
+        found = np.array([find(names[code]) for code in new.tolist()], np.int64)
+        kept[new] = found
+        return slots, new, found
 
     def _kept(self, lexicon: Lexicon) -> Ints:
         """The slots kept so far, with room for every code of the lexicon."""
@@ -99,3 +103,31 @@ class CodeSlots:
             kept = grown
             self._last = weakref.ref(lexicon), kept
         return kept
+
+
+@compiled
+def _look_up(codes: Ints, kept: Ints, slots: Ints, new: Ints, numbers: Ints) -> int:
+    """Fill the slots of codes; codes without a slot are numbered and listed. `numbers` has a zero per code.
+
+    `kept` is only read: threads may look up codes at the same time.
+    """
+    count = 0
+    for i in range(codes.shape[0]):
+        code = codes[i]
+        slot = kept[code]
+        if slot < 0:
+            if numbers[code] == 0:
+                new[count] = code
+                count += 1
+                numbers[code] = count
+            slot = -1 - numbers[code]
+        slots[i] = slot
+    return count
+
+
+@compiled
+def _fill(slots: Ints, found: Ints) -> None:
+    """Replace -2 - i by found[i]."""
+    for i in range(slots.shape[0]):
+        if slots[i] < -1:
+            slots[i] = found[-2 - slots[i]]

@@ -149,7 +149,7 @@ def count_marked(pairs: Pairs, held: Marks) -> int:
     for region in range(table.shape[0]):
         base = table[region, BASE]
         for at in range(base, base + table[region, SIZE]):
-            found += held[slot_of(keys[at])] if keys[at] != np.uint64(0) else 0
+            found += 1 if keys[at] != np.uint64(0) and held[slot_of(keys[at])] else 0
     return found
 
 

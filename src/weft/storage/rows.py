@@ -39,8 +39,33 @@ class Rows(NamedTuple):
         return self.features if isinstance(self.features, int) else len(self.features)
 
 
+class Given(NamedTuple):
+    """The features of every row of dicts, zeros included, in the order in which the dict has them."""
+
+    indptr: Ints
+    indices: Ints
+
+    def of(self, rows: Ints) -> Ints:
+        """The features of some rows, one row after the other."""
+        sizes = np.diff(self.indptr)[rows]
+        ends = np.cumsum(sizes)
+        found: Ints = self.indices[np.arange(ends[-1]) + np.repeat(self.indptr[rows] - (ends - sizes), sizes)]
+        return found
+
+
 def read_rows(X: Any) -> Rows:
     """Check and convert a table of rows."""
+    return read_given(X)[0]
+
+
+def read_given(X: Any) -> tuple[Rows, Given | None]:
+    """The same, and the order of features that rows of dicts have, for streams that are divided."""
+    if not hasattr(X, "__array__") and isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping):
+        return _from_dicts(X)
+    return _from_table(X), None
+
+
+def _from_table(X: Any) -> Rows:
     if is_sparse(X):
         return _from_sparse(X)
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # a data frame: its columns have names
@@ -51,8 +76,6 @@ def read_rows(X: Any) -> Rows:
         return Rows(data.indptr, data.indices, data.values, names)
     if isinstance(X, Mapping):
         raise ValueError("X is one dict; give a list of rows, or use learn_one and predict_one for a single event")
-    if not hasattr(X, "__array__") and isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping):
-        return _from_dicts(X)
     return _from_dense(X)
 
 
@@ -173,7 +196,7 @@ class _Growing(dict[Any, int]):
         return number
 
 
-def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
+def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> tuple[Rows, Given]:
     codes = _Growing()
     indices: list[int] = []
     values: list[Any] = []
@@ -201,7 +224,23 @@ def _from_dicts(X: Sequence[Mapping[Any, Any]]) -> Rows:
         data = np.array(
             [_number(v, int(r), names[f]) for v, r, f in zip(values, rows, indices, strict=True)], np.float64
         )
-    return tidy(Rows(indptr, np.array(indices, np.int64), data, names))
+    given = Given(indptr.copy(), np.array(indices, np.int64))
+    return tidy(Rows(indptr, given.indices.copy(), data, names)), given
+
+
+def some_rows(data: Rows, rows: Ints, given: Given | None) -> Rows:
+    """Some rows; features that were `given` in an order are numbered as they come in these rows, and no others."""
+    sizes = np.diff(data.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    entries = np.arange(indptr[-1]) + np.repeat(data.indptr[rows] - indptr[:-1], sizes)
+    indices, values, features = data.indices[entries], data.values[entries], data.features
+    if given is None or isinstance(features, int):
+        return Rows(indptr, indices, values, features)
+    found, first = np.unique(given.of(rows), return_index=True)
+    order = found[np.argsort(first)]
+    numbers = np.zeros(len(features), np.int64)
+    numbers[order] = np.arange(len(order))
+    return tidy(Rows(indptr, numbers[indices], values, [features[code] for code in order.tolist()]))
 
 
 def tidy(rows: Rows) -> Rows:

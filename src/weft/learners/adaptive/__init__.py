@@ -9,7 +9,7 @@
 | `experts` | AdaGrad and coin betting: the arithmetic of one weight |
 | `parts`, `scoring`, `updating` | that arithmetic over rows of own and shared parts |
 | `second_order` | the second-order expert of an option, and the seats of dense columns |
-| `further_experts` | the experts of `effort`, in order: `forget`, `bayes`, `low_rank`, `level`, `second`, `grid` |
+| `further_experts` | the experts of `effort`: `forget`, `bayes`, `low_rank`, `level`, `second`, `grid`, `fading` |
 | `coordinates`, `draws` | AdaGrad over two columns of wide rows; start numbers without a generator |
 | `missing` | values that are explicitly missing |
 | `stacking` | the stack of experts, and the prediction |

@@ -7,8 +7,9 @@ and T all events of that class, of task k and of all tasks (0):
     l_j = ln((C_1k[j] + 2 r_1) / (T_1k + 2)) - ln((C_0k[j] + 2 r_0) / (T_0k + 2)),    0 if j was never counted
     v   = clip(sum_j l_j / sqrt(number of sparse features), 10),    s = slope v + offset
 
-Slope and offset take AdaGrad steps. Log-loss only. Logarithms are taken of products of eight factors: counts are at
-most 2^52, so that no product leaves the range of numbers. With `half_life` counts are divided by the weight of the
+Slope and offset take AdaGrad steps. A row without sparse features has the score 0 and moves nothing. Log-loss only.
+Logarithms are taken of products of eight factors: counts are at most 2^52, so that no product leaves the range of
+numbers. With `half_life` counts are divided by the weight of the
 present event (`experts`). A pair's counts are stored in 32 bits, and no longer grow beyond 2^24 events.
 """
 
@@ -38,6 +39,8 @@ def score_bayes(context: Bundle[Context], own: ShortFloats, pooled: Floats, i: i
     _, state, batch, scratch = opened(context)
     row, totals, k = row_of(batch, i), state.totals, batch.task[i]
     _find_sparse(context, least_share(totals, row.end - row.begin), count)
+    if scratch.sparse[0] == 0:
+        return 0.0
     light = 1.0 / totals[Total.WEIGHT]
     positive, negative = state.own_bias[k, POSITIVE] * light, state.own_bias[k, NEGATIVE] * light
     first = PRIOR / (state.bias[0, POSITIVE] * light + 1.0)
@@ -55,7 +58,7 @@ def score_bayes(context: Bundle[Context], own: ShortFloats, pooled: Floats, i: i
                 total += math.log(above / below)
                 above, below = 1.0, 1.0
     total += math.log(above / below) - seen * math.log((positive + PRIOR) / (negative + PRIOR))
-    scratch.evidence[0] = min(max(total / math.sqrt(max(scratch.sparse[0], 1)), -VMAX), VMAX)
+    scratch.evidence[0] = min(max(total / math.sqrt(scratch.sparse[0]), -VMAX), VMAX)
     return float(state.calibration[0, SLOPE] * scratch.evidence[0] + state.calibration[0, OFFSET])
 
 
@@ -78,6 +81,8 @@ def _find_sparse(context: Bundle[Context], share: float, count: int) -> None:
 def update_bayes(context: Bundle[Context], k: int, error: float, positive: bool, weight: float) -> None:
     """Move slope and offset by the expert's error times the event's weight, and count the event by its weight."""
     _, state, _, scratch = opened(context)
+    if scratch.sparse[0] == 0:
+        return
     numbers, heavy = state.calibration, weight * state.totals[Total.WEIGHT]
     error *= weight
     for column in (SLOPE, OFFSET):

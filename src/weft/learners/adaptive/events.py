@@ -20,7 +20,8 @@ from weft.learners.adaptive.scratch import Context, Progress, scratch_for
 from weft.learners.adaptive.second import has_room_for_matrices, make_matrix
 from weft.learners.adaptive.second_order import assign_seats, score_second_order
 from weft.learners.adaptive.stacking import answer, mix_predictions, record_losses, stack_scores, update_stack
-from weft.learners.adaptive.state import Component, Expert, Hyper, State, Task, Total
+from weft.learners.adaptive.state import Component, Expert, Hyper, Stack, State, Task, Total
+from weft.learners.adaptive.two_stacks import mix_stacks, update_stacks
 from weft.learners.adaptive.updating import increase_weight, update_experts
 from weft.storage.batch import Batch, importance, learn_single, predict_single
 from weft.storage.pairs import HASHED, open_row
@@ -43,6 +44,8 @@ def score_event(context: Bundle[Context], i: int) -> tuple[int, float, float]:
         score_further(context, i, count)
     # 3. Stack the scores: s.
     s = stack_scores(context)
+    if hyper.wide:
+        s = mix_stacks(context, s)
     # 4. Mix stack, own and pooled model: p.
     return count, s, mix_predictions(context, k, s)
 
@@ -72,7 +75,11 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
     # 8. Update the stack and the experts, unless labels do not vary yet.
     if scale.varies:
         weight = importance(batch, i)
-        update_stack(context, weight * (s - u if hyper.square else scratch.g[Component.STACK] - u))
+        if hyper.wide:
+            update_stacks(context, u, s, weight)
+        else:
+            error = s - u if hyper.square else scratch.g[Component.STACK] - u
+            update_stack(context, Stack.WEIGHT, state.stack.shape[1], weight * error)
         update_experts(context, i, count, u)
         if hyper.wide:
             update_further(context, i, count, u)
@@ -80,7 +87,7 @@ def learn_event(context: Bundle[Context], i: int, count: int, s: float, p: float
         keep_values(context)
     if hyper.second:
         make_matrix(context, k)
-    if hyper.second_order or hyper.second or hyper.grid:
+    if hyper.second_order or hyper.second or hyper.grid or hyper.fading:
         assign_seats(context, i)
     # 9. Count the label, and let the past count less.
     if hyper.square:
@@ -147,11 +154,11 @@ def scaled_row(hyper: Hyper, state: State, batch: Batch) -> tuple[Ints, Floats, 
     batch, gaps = without_missing(batch)
     scratch = scratch_for(state, batch, gaps)
     context, i = packed(Context(hyper, state, batch, scratch)), batch.rounds[0]
-    count, s, p = score_event(context, i)
+    count, _, p = score_event(context, i)
     scale = LabelScale(0.0, 1.0, 0.0, True)
     if hyper.square:
         scale = label_scale(state.labels, state.totals[Total.EVENTS], state.tasks, batch.task[i])
-    scales = Scales(s, p, scratch.f[Component.STACK], scale.mu, scale.sd, answer(context, batch.task[i], p))
+    scales = Scales(p, scratch.f[Component.STACK], scale.mu, scale.sd, answer(context, batch.task[i], p))
     known = scratch.features[:count] < len(state.features)
     features, z = scratch.features[:count][known], scratch.z[:count][known]
     hold(batch)

@@ -11,8 +11,10 @@ the sum of -h b, never below 0. The weight is the bet
 
     b = THETA / max(G + L, ALPHA L) (L + REWARD) / L
 
-L has a floor, except in `adaptive` and with `effort="fast"`: a feature that first occurs when the model is already sure
-would have the largest gradient 1e-8, and a weight of 1e8.
+Log-odds are cut at QMAX where they become probabilities, so that an expert that is right beyond that meets the same
+gradient for ever, and bets would grow without limit. So, except in `adaptive` and with `effort="fast"`, betting rests
+there: it learns nothing from an event that its own log-odds had right beyond QMAX. L has a tiny floor as well, because
+the weight of a feature whose gradients are all tiny has no other limit.
 
 **Forgetting.** Sums in which the past counts less and less can be kept without touching coordinates that do not occur:
 instead of making the past lighter, every event is heavier than the one before, by a growing weight a. H, THETA, G and
@@ -27,7 +29,7 @@ EPS = 1e-8
 """Within AdaGrad's square root."""
 ALPHA = 5.0
 """Limits the first bets."""
-FLOOR = 2.0**-10
+FLOOR = 2.0**-20
 """The least L in bets; exact in 32 bits."""
 
 

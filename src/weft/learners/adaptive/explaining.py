@@ -10,16 +10,17 @@ import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
 from weft.learners.adaptive.experts import ALPHA
-from weft.learners.adaptive.state import Expert, Hyper, Part, Pooled, Stack, State, Total
+from weft.learners.adaptive.stacking import SMAX
+from weft.learners.adaptive.state import Expert, Hyper, Part, Pooled, State, Total
+from weft.learners.adaptive.two_stacks import weights_of_stack
 from weft.storage.pairs import HASHED, find_row
 
 
 class Scales(NamedTuple):
-    """From the stack to the answer: the stack's score, the prediction, that of the stack, and the scale of labels."""
+    """From the stack to the answer: the prediction, that of the stack, and the scale of labels."""
 
-    s: float
     p: float
-    stack: float  # s, clipped to the range of labels with squared loss
+    stack: float  # its score, clipped to the range of labels with squared loss
     mu: float
     sd: float
     answer: float
@@ -32,31 +33,33 @@ NAMED = {
     "own correlations": (Expert.SECOND_OWN,),
     "shared correlations": (Expert.SECOND_POOLED,),
     "interactions": (Expert.GRID,),
+    "recent correlations": (Expert.FADING,),
 }
 """Experts that are neither own nor shared parts, by what they add to a score."""
 
 
 def amounts(hyper: Hyper, state: State, e: Floats, scales: Scales, parts: tuple[float, float]) -> dict[str, float]:
     """What adds up to the answer: own and shared parts of the stack, other experts, clipping, mixing, and the mean."""
-    v, unit = state.stack[Stack.WEIGHT], scales.sd
+    v, unit = weights_of_stack(state.stack, hyper.square), scales.sd
     found = {"own": unit * parts[0], "shared": unit * parts[1]}
     for name, experts in NAMED.items():
         if max(experts) < len(v) and np.any(e[list(experts)]):
             found[name] = unit * float(v[list(experts)] @ e[list(experts)])
-    found["clipping"] = unit * (scales.s - float(v @ e))
+    s = float(v @ np.clip(e, -SMAX, SMAX))
+    found["clipping"] = unit * (s - float(v @ e))
     if hyper.square:
         found["mean of labels"] = scales.mu
-        found["clipping"] += unit * (scales.stack - scales.s)
+        found["clipping"] += unit * (scales.stack - s)
         found["mixing"] = unit * (scales.p - scales.stack)
         found["clipping"] += scales.answer - (scales.mu + unit * scales.p)
     else:
-        found["mixing"] = scales.answer - scales.s
+        found["mixing"] = scales.answer - s
     return found
 
 
 def shared_weights(hyper: Hyper, state: State, features: Any) -> Floats:
     """The shared weights of some features."""
-    v = state.stack[Stack.WEIGHT]
+    v = weights_of_stack(state.stack, hyper.square)
     found = _part_weights(hyper, state, state.features[features])
     if hyper.auto:
         found += v[Expert.POOLED] * state.pooled[features, Pooled.WEIGHT]
@@ -70,32 +73,37 @@ def shared_weights(hyper: Hyper, state: State, features: Any) -> Floats:
 
 def own_weights(hyper: Hyper, state: State, parts: Floats) -> Floats:
     """Own weights, from rows of own parts."""
+    v = weights_of_stack(state.stack, hyper.square)
     found = _part_weights(hyper, state, parts)
     if hyper.auto:
-        found += state.stack[Stack.WEIGHT, Expert.OWN] * parts[:, Part.OTHER]
+        found += v[Expert.OWN] * parts[:, Part.OTHER]
     if hyper.forget:
-        found += state.stack[Stack.WEIGHT, Expert.FORGET] * parts[:, Part.FORGET]
+        found += v[Expert.FORGET] * parts[:, Part.FORGET]
     return found
 
 
 def further_weights(hyper: Hyper, state: State, tasks: int, features: int) -> Floats:
     """(tasks, features): the weights of experts that are linear, and neither own nor shared."""
-    v, found = state.stack[Stack.WEIGHT], np.zeros((tasks, features))
+    v, found = weights_of_stack(state.stack, hyper.square), np.zeros((tasks, features))
     if hyper.low_rank:
-        rank = hyper.rank
-        products = state.task_factors[:tasks, :rank] @ state.factors[:features, :rank].T.astype(np.float64)
-        found += v[Expert.LOW_RANK] * (products + state.pooled[:features, Pooled.FACTOR])
+        found += state.pooled[:features, Pooled.FACTOR]
+        for f in range(hyper.rank):  # not by BLAS, whose bits depend on where a task stands
+            found += state.task_factors[:tasks, f, None] * state.factors[:features, f].astype(np.float64)
+        found *= v[Expert.LOW_RANK]
     if hyper.second:
         seats, m = state.seat[:features], state.matrix_of[:tasks]
         own = np.where(m[:, None] > 0, state.matrix_weights[m], 0.0)[:, seats]
         seated = v[Expert.SECOND_OWN] * own + v[Expert.SECOND_POOLED] * state.matrix_weights[0, seats]
         found += np.where(seats > 0, seated, 0.0)
+    if hyper.fading:
+        seats = state.seat[:features]
+        found += np.where(seats > 0, v[Expert.FADING] * state.fading_weights[seats], 0.0)
     return found
 
 
 def biases(hyper: Hyper, state: State, slot: int) -> tuple[float, float]:
     """The own bias of a task, and the shared bias."""
-    v = state.stack[Stack.WEIGHT]
+    v = weights_of_stack(state.stack, hyper.square)
     own = own_weights(hyper, state, state.own_bias[slot : slot + 1])
     shared = _part_weights(hyper, state, state.bias)
     if hyper.auto:
@@ -122,7 +130,7 @@ def own_parts(state: State, slot: int, indices: Ints) -> Floats:
 
 def _part_weights(hyper: Hyper, state: State, parts: Floats) -> Floats:
     """What the stack makes of the gradient and the betting expert, from rows of parts."""
-    v = state.stack[Stack.WEIGHT]
+    v = weights_of_stack(state.stack, hyper.square)
     bets = _bets(parts, state.totals[Total.WEIGHT], hyper.floor)
     found: Floats = v[Expert.GRADIENT] * parts[:, Part.GRADIENT] + v[Expert.BETTING] * bets
     return found

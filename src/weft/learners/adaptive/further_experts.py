@@ -7,6 +7,7 @@ shared numbers of `forget` and `bayes` are further columns of wide rows (`Part`,
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc
 from weft.learners.adaptive.bayes import score_bayes, update_bayes
+from weft.learners.adaptive.fading import score_fading, update_fading
 from weft.learners.adaptive.forget import score_forget, update_forget
 from weft.learners.adaptive.grid import score_grid, update_grid
 from weft.learners.adaptive.level import score_level, update_level
@@ -42,6 +43,8 @@ def score_further(context: Bundle[Context], i: int, count: int) -> None:
         score_second(context, k)
     if hyper.grid:
         e[Expert.GRID] = score_grid(context, i)
+    if hyper.fading:
+        e[Expert.FADING] = score_fading(context, i, count)
 
 
 @helper_no_alloc
@@ -61,6 +64,8 @@ def update_further(context: Bundle[Context], i: int, count: int, u: float) -> No
         update_second(context, k, u, weight)
     if hyper.grid:
         update_grid(context, weight * expert_error(hyper, scratch, Expert.GRID, u))
+    if hyper.fading:
+        update_fading(context, u, weight)
 
 
 @helper_no_alloc

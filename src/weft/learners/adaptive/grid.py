@@ -13,12 +13,24 @@ which no feature has a seat is left alone. A value that is missing counts as the
 
 import math
 
+import numpy as np
+
+from weft.compiled.arrays import Floats, Ints
 from weft.compiled.bundle import Bundle, opened
 from weft.compiled.jit import helper_no_alloc, inlined_only
-from weft.learners.adaptive.coordinates import Step, step_one
+from weft.compiled.lanes import (
+    WIDTH,
+    Four,
+    broadcast,
+    horizontal_sum,
+    load_four,
+    load_two_columns,
+    store_two_columns,
+)
 from weft.learners.adaptive.draws import hashed
-from weft.learners.adaptive.experts import EPS
+from weft.learners.adaptive.experts import EPS, adagrad_step
 from weft.learners.adaptive.missing import gaps_of
+from weft.learners.adaptive.parts import Starts
 from weft.learners.adaptive.row_statistics import row_of
 from weft.learners.adaptive.scratch import Context
 from weft.learners.adaptive.state import CELLS, GRID_COLUMNS, RESERVOIR, Total
@@ -35,25 +47,27 @@ def score_grid(context: Bundle[Context], i: int) -> float:
     """The score; keeps the points that the row hits."""
     _, state, _, scratch = opened(context)
     _find_points(context, i)
-    columns, total = scratch.in_seats[1], 0.0
+    grid, cells, shares = state.grid, scratch.cells, scratch.shares
+    columns, total = scratch.in_seats[1], broadcast(0.0)
     for b in range(1, columns):
         for a in range(b):
-            for corner in range(4):
-                total += state.grid[_cell(context, a, b, corner), 0] * _share(context, a, b, corner)
-    return total / math.sqrt(max(columns * (columns - 1) // 2, 1))
+            w, _ = load_two_columns(grid, *_corners(cells, a, b))
+            total += w * _shares(shares, a, b)
+    return horizontal_sum(total) / math.sqrt(max(columns * (columns - 1) // 2, 1))
 
 
 @helper_no_alloc
 def update_grid(context: Bundle[Context], error: float) -> None:
     """Learn from the expert's error."""
     hyper, state, _, scratch = opened(context)
-    columns = scratch.in_seats[1]
-    scale = error / math.sqrt(max(columns * (columns - 1) // 2, 1))
-    step = Step(error, hyper.eta, EPS, 1.0)
+    grid, cells, shares = state.grid, scratch.cells, scratch.shares
+    columns, eta, eps = scratch.in_seats[1], broadcast(hyper.eta), broadcast(EPS)
+    scale = broadcast(error / math.sqrt(max(columns * (columns - 1) // 2, 1)))
     for b in range(1, columns):
         for a in range(b):
-            for corner in range(4):
-                step_one(state.grid, _cell(context, a, b, corner), 0, scale * _share(context, a, b, corner), step)
+            corners, h = _corners(cells, a, b), scale * _shares(shares, a, b)
+            w, squares = load_two_columns(grid, *corners)
+            store_two_columns(grid, *corners, adagrad_step(w, squares, h, eps, eta))
 
 
 @helper_no_alloc
@@ -92,7 +106,12 @@ def _find_points(context: Bundle[Context], i: int) -> None:
     for column in range(columns):
         place = _rank(context, column) * (POINTS - 1)
         below = min(int(place), POINTS - 2)
-        scratch.cells[column], scratch.shares[column] = below, place - below
+        scratch.cells[column] = below
+        above = place - below
+        for corner in range(WIDTH):
+            at = 2 * WIDTH * column + corner
+            scratch.shares[at] = above if corner // 2 else 1.0 - above
+            scratch.shares[at + WIDTH] = above if corner % 2 else 1.0 - above
 
 
 @inlined_only
@@ -107,16 +126,13 @@ def _rank(context: Bundle[Context], column: int) -> float:
 
 
 @inlined_only
-def _cell(context: Bundle[Context], a: int, b: int, corner: int) -> int:
-    """The row of a pair's cell, at one of the four corners around the ranks."""
-    _, _, _, scratch = opened(context)
-    pair = b * (b - 1) // 2 + a
-    return int(pair * CELLS + (scratch.cells[a] + corner // 2) * POINTS + scratch.cells[b] + corner % 2)
+def _corners(cells: Ints, a: int, b: int) -> Starts:
+    """Where the numbers of a pair's four cells around the ranks begin, flat."""
+    at = np.uint64(2 * ((b * (b - 1) // 2 + a) * CELLS + cells[a] * POINTS + cells[b]))
+    return at, at + np.uint64(2), at + np.uint64(2 * POINTS), at + np.uint64(2 * POINTS + 2)
 
 
 @inlined_only
-def _share(context: Bundle[Context], a: int, b: int, corner: int) -> float:
-    """How much that corner counts."""
-    _, _, _, scratch = opened(context)
-    one, other = scratch.shares[a], scratch.shares[b]
-    return float((one if corner // 2 else 1.0 - one) * (other if corner % 2 else 1.0 - other))
+def _shares(shares: Floats, a: int, b: int) -> Four:
+    """How much these cells count."""
+    return load_four(shares, np.uint64(2 * WIDTH * a)) * load_four(shares, np.uint64(2 * WIDTH * b + WIDTH))

@@ -22,7 +22,8 @@ The whole rule, for the scaled row z (`row_scaling`; its last entry is 1, the bi
 
 w_k, b_k, v_k are the task's own parts, w_0, b_0, v_0 the shared ones. `second_order` adds a fifth expert to the stack.
 With `effort="balanced"` and `"best"` the stack of `auto` has further experts, which enter it with the weight 0; each
-learns from its own error alone, and the do-no-harm layer with its bound is the same (`further_experts`).
+learns from its own error alone, and the do-no-harm layer with its bound is the same (`further_experts`). The first
+experts keep a stack of their own, and the stack's score is mixed from both (`two_stacks`).
 
 The weight of an event multiplies the gradients of the stack and of all experts, and the events that `bayes` counts; it
 multiplies the rate of `level`, up to 1, and divides the variance of the label in `second`. Statistics of rows and
@@ -52,10 +53,12 @@ from weft.compiled.arrays import Array, Ints
 from weft.learner import Borrowed, Hooks, Kernels, SeenRow, Shares, Target, Traits
 from weft.learners.adaptive.do_no_harm import PRIOR, mixture_weights
 from weft.learners.adaptive.events import learn, learn_one, predict, predict_one, scaled_row
+from weft.learners.adaptive.exchanging import exchange, reason
 from weft.learners.adaptive.experts import FLOOR
 from weft.learners.adaptive.explaining import amounts, biases, further_weights, own_parts, own_weights, shared_weights
 from weft.learners.adaptive.plan import blank, plan
-from weft.learners.adaptive.state import COMPONENTS, Component, Expert, Hyper, Stack, State, Task
+from weft.learners.adaptive.state import COMPONENTS, Component, Expert, Hyper, State, Task
+from weft.learners.adaptive.two_stacks import weights_of_stack
 from weft.learners.parameters import Choice, Flag, Parsed, Real, check, parameter
 from weft.maths.losses import CODES
 from weft.storage.batch import Batch
@@ -65,10 +68,11 @@ from weft.storage.state import Plan
 RATES = {"logistic": 0.4, "square": 0.2}
 """eta of AdaGrad steps."""
 
-NAMES = ("forget", "bayes", "low_rank", "level", "second", "grid")
+NAMES = ("forget", "bayes", "low_rank", "level", "second", "grid", "fading")
 """The experts that there are beside the first four, in the order of the stack."""
-EFFORTS = {"fast": (), "balanced": NAMES[:4], "best": NAMES}
-"""Which of them an effort has; `bayes` with log-loss only."""
+EFFORTS = {"fast": (), "balanced": (*NAMES[:4], "grid"), "best": NAMES}
+"""Which of them an effort has; those of CLASSIFY with log-loss only."""
+CLASSIFY = ("bayes", "fading")
 FIRST = {"gradient": Expert.GRADIENT, "betting": Expert.BETTING, "own": Expert.OWN, "pooled": Expert.POOLED}
 FURTHER = {
     "forget": (Expert.FORGET, "forget"),
@@ -80,12 +84,20 @@ FURTHER = {
     "second, own": (Expert.SECOND_OWN, "second"),
     "second, pooled": (Expert.SECOND_POOLED, "second"),
     "grid": (Expert.GRID, "grid"),
+    "fading": (Expert.FADING, "fading"),
 }
 """Where experts are in the stack, by the names under which a model shows them."""
 RANKS = {"fast": 16, "balanced": 8, "best": 16}
 """Of the low-rank expert."""
 
-_TRAITS = Traits(conservative=False, relates=False, reads_unknown=True, takes_weights=True, reads_missing=True)
+_TRAITS = Traits(
+    conservative=False,
+    relates=False,
+    reads_unknown=True,
+    takes_weights=True,
+    reads_missing=True,
+    has_policies=True,
+)
 """Not conservative: every expert learns from its own loss, also where the prediction has none."""
 
 
@@ -108,7 +120,7 @@ class _Default:
     name: ClassVar[str]
     paper: ClassVar[str] = "Duchi et al. 2011, Orabona and Tommasi 2017"
     auto: ClassVar[bool]
-    traits: ClassVar[Traits]
+    trace: ClassVar[tuple[str, ...]]
     hooks: ClassVar[Hooks] = Hooks()
 
     loss: str = parameter("logistic", "logistic classifies, square predicts a number", Choice(tuple(RATES)))
@@ -128,6 +140,13 @@ class _Default:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def traits(self) -> Traits:
+        cannot = reason(self.hyper)
+        return replace(
+            _TRAITS, trace=self.trace, exchange=None if cannot else exchange(self.hyper), cannot_shard=cannot
+        )
 
     @property
     def target(self) -> Target:
@@ -198,7 +217,7 @@ class Adaptive(_Default):
     """
 
     name: ClassVar[str] = "adaptive"
-    traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "gradient", "betting", "stack"))
+    trace: ClassVar[tuple[str, ...]] = ("loss", "gradient", "betting", "stack")
     auto: ClassVar[bool] = False
 
 
@@ -214,7 +233,7 @@ class Auto(_Default):
     """
 
     name: ClassVar[str] = "auto"
-    traits: ClassVar[Traits] = replace(_TRAITS, trace=("loss", "stack", "own", "pooled"))
+    trace: ClassVar[tuple[str, ...]] = ("loss", "stack", "own", "pooled")
     auto: ClassVar[bool] = True
 
     effort: str = parameter(
@@ -230,8 +249,11 @@ class Auto(_Default):
 
     def __post_init__(self) -> None:
         check(self)
-        if self.experts is not None and "bayes" in self.experts and self.loss == "square":
-            raise ValueError("auto: the expert bayes classifies; leave it out of experts, or take loss='logistic'")
+        chosen = () if self.experts is None or self.loss == "logistic" else self.experts
+        if found := [name for name in chosen if name in CLASSIFY]:
+            raise ValueError(
+                f"auto: the expert {found[0]} classifies; leave it out of experts, or take loss='logistic'"
+            )
         if self.second_order and self.hyper.second:
             raise ValueError("auto: the expert second has the matrix of second_order=True already; leave that out")
 
@@ -239,7 +261,7 @@ class Auto(_Default):
     def hyper(self) -> Hyper:
         """The parameters as compiled code takes them."""
         names = EFFORTS[self.effort] if self.experts is None else self.experts
-        chosen = {name: name in names and (name != "bayes" or self.loss == "logistic") for name in NAMES}
+        chosen = {name: name in names and (name not in CLASSIFY or self.loss == "logistic") for name in NAMES}
         rank = RANKS[self.effort] if chosen["low_rank"] else 0
         wide = any(chosen.values())
         return super().hyper._replace(wide=wide, floor=FLOOR if wide else 0.0, rank=rank, **chosen)
@@ -252,7 +274,7 @@ class Auto(_Default):
 
     def stacked(self, state: State) -> dict[str, float]:
         """The experts that there are, and their weights in the stack."""
-        hyper, weights = self.hyper, state.stack[Stack.WEIGHT]
+        hyper, weights = self.hyper, weights_of_stack(state.stack, self.hyper.square)
         found = {name: float(weights[at]) for name, at in FIRST.items()}
         if hyper.second_order:
             found["second_order"] = float(weights[Expert.SECOND_ORDER])

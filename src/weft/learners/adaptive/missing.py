@@ -26,12 +26,12 @@ class Gaps(NamedTuple):
 def without_missing(batch: Batch) -> tuple[Batch, Gaps]:
     """The batch without the entries that are missing, and these."""
     task, label, row, indptr, indices, values, rounds, weight = batch
-    missing = 0
-    for e in range(len(values)):
+    missing, used = 0, indptr[len(indptr) - 1]  # the buffers of single events are longer than their rows
+    for e in range(used):
         missing += 1 if values[e] != values[e] else 0
     if missing == 0:
-        return batch, Gaps(np.empty(0, np.int64), np.empty(0, np.int64))
-    kept = np.empty(len(values) - missing, np.int64), np.empty(len(values) - missing)
+        return batch, Gaps(indptr[:0], indptr[:0])
+    kept = np.empty(used - missing, np.int64), np.empty(used - missing)
     ends, begins, gaps = np.zeros_like(indptr), np.zeros_like(indptr), np.empty(missing, np.int64)
     at, gap = 0, 0
     for r in range(len(indptr) - 1):

@@ -16,6 +16,7 @@ from weft.learners.adaptive.state import (
     GRID_PAIRS,
     HALF,
     LEVELS,
+    MORE_EXPERTS,
     PAIR_NUMBERS,
     PART_WIDTH,
     POOLED_WIDTH,
@@ -77,7 +78,7 @@ def plan(hyper: Hyper) -> Plan:
             "totals": (len(Total),),
             "labels": (len(Label),),
             "tasks": ("task", TASK_WIDTH),
-            "stack": (len(Stack), ALL_EXPERTS if hyper.wide else EXPERTS),
+            "stack": _stacks(hyper),
             "matrix": (seats, seats),
             "seated": (seats,),
             "seat": ("feature" if has_seats else 0,),
@@ -122,12 +123,20 @@ def _further_axes(hyper: Hyper) -> dict[str, tuple[str | int, ...]]:
         "reservoir": (GRID_COLUMNS if hyper.grid else 0, RESERVOIR),
         "reservoir_counts": (GRID_COLUMNS if hyper.grid else 0,),
         "grid": (GRID_PAIRS * CELLS if hyper.grid else 0, 2),
+        **({"fading_matrix": (SEATS, SEATS), "fading_weights": (SEATS,)} if hyper.fading else {}),
     }
+
+
+def _stacks(hyper: Hyper) -> tuple[int, int]:
+    """Rows of the stack, and how many experts it has room for."""
+    if not hyper.wide:
+        return Stack.SQUARES + 1, EXPERTS
+    return len(Stack), ALL_EXPERTS if hyper.fading else MORE_EXPERTS
 
 
 def _has_seats(hyper: Hyper) -> bool:
     """Whether any expert gives seats to dense features."""
-    return hyper.second_order or hyper.second or hyper.grid
+    return hyper.second_order or hyper.second or hyper.grid or hyper.fading
 
 
 def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
@@ -148,6 +157,8 @@ def _check(arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
     seats, taken = int(arrays["n_seats"][0]), np.sort(arrays["seat"][arrays["seat"] > 0])
     if (len(arrays["matrix"]) > 0 and seats < 1) or not np.array_equal(taken, np.arange(1, seats)):
         raise ValueError("the state's seats are not handed out one by one")
+    if len(arrays["stack"]) > Stack.MIXTURE and np.any(arrays["stack"][Stack.MIXTURE] < 0.0):
+        raise ValueError("the state's mixture of stacks has negative numbers")
     if np.any(arrays.get("reservoir_counts", seen[:0]) > totals[Total.EVENTS]):
         raise ValueError("the state's reservoirs were filled more often than there were events")
     if "matrix_of" in arrays:
@@ -163,10 +174,13 @@ def blank(hyper: Hyper) -> State:
     factors = np.zeros((0, 2 * hyper.rank))
     matrix = np.zeros((seats, seats))
     matrix[:1, :1] = FIRST_UNCERTAINTY
-    totals, stack = np.zeros(len(Total)), np.zeros((len(Stack), ALL_EXPERTS if hyper.wide else EXPERTS))
+    totals, stack = np.zeros(len(Total)), np.zeros(_stacks(hyper))
     totals[Total.WEIGHT] = 1.0
     stack[Stack.WEIGHT, [Expert.GRADIENT, Expert.BETTING]] = 0.5
     stack[Stack.SQUARES] = 1.0
+    if hyper.wide:
+        stack[Stack.FIRST_WEIGHT : Stack.FIRST_SQUARES + 1] = stack[: Stack.SQUARES + 1]
+        stack[Stack.MIXTURE, :2] = 0.0 if hyper.square else 0.5
     return State(
         pairs=dense(0, 1),
         own=wide.astype(np.float32),
@@ -199,4 +213,6 @@ def blank(hyper: Hyper) -> State:
         reservoir=np.zeros((GRID_COLUMNS if hyper.grid else 0, RESERVOIR)),
         reservoir_counts=np.zeros(GRID_COLUMNS if hyper.grid else 0, np.int64),
         grid=np.zeros((GRID_PAIRS * CELLS if hyper.grid else 0, 2)),
+        fading_matrix=FIRST_UNCERTAINTY * np.eye(SEATS if hyper.fading else 0),
+        fading_weights=np.zeros(SEATS if hyper.fading else 0),
     )

@@ -14,7 +14,6 @@ from weft.compiled.jit import helper
 from weft.compiled.lanes import WIDTH
 from weft.learners.adaptive.missing import Gaps
 from weft.learners.adaptive.state import (
-    EXPERTS,
     GRID_COLUMNS,
     HALF,
     PART_WIDTH,
@@ -56,6 +55,7 @@ class Scratch(NamedTuple):
     e: Floats  # scores of the experts
     c: Floats  # the same, clipped
     errors: Floats  # of the experts
+    stack_scores: Floats  # of both stacks, if there are two
     f: Floats  # scores of the components
     g: Floats  # what they predict
     w: Floats  # their weights in the mixture
@@ -69,11 +69,12 @@ class Scratch(NamedTuple):
     factor_starts: Ints  # where the factors of the features begin, in the state's array or in the copies
     columns: Floats  # of `second`: the row at its seats, and a matrix times that
     times_matrix: Floats
-    in_seats: Ints  # whether any feature of the row has a seat, and of `grid`: how many columns are present
+    in_seats: Ints  # has a feature of the row a seat? of `grid`: how many columns; of `fading`: is one of them dense?
+    fading: Floats  # the row at its seats, as far as its features are dense
     is_kept: Ints  # of `grid`: whether a column has a value, its lower cell, and the share of the upper one
     cells: Ints
     grid_values: Floats  # the values of the columns
-    shares: Floats
+    shares: Floats  # of both columns of a pair, how much each of the four cells counts
     factor_copies: ShortFloats  # of a row's factors, where it has features that were never learned
 
 
@@ -90,22 +91,20 @@ class Context(NamedTuple):
 def scratch_for(state: State, batch: Batch, gaps: Gaps) -> Scratch:
     """Space for a row of the batch and for all dense features.
 
-    The densities of all features add up to the mean length of the rows, which limits how many can be dense.
+    The densities of all features add up to the mean length of the rows, which limits how many can be dense. Most of the
+    arrays are parts of a few: a single event waits 0.05 us for each that is allocated.
     """
     longest, totals = longest_row(batch), state.totals
     mean = int(totals[Total.NONZEROS] / max(totals[Total.EVENTS], 1.0)) + 1
     room = longest + int(max(longest, mean) / HALF) + 2 + WIDTH
-    copies = 0
-    for row in range(len(batch.indptr) - 1):
-        end = batch.indptr[row + 1]
-        if end > batch.indptr[row] and batch.indices[end - 1] >= len(state.features):
-            copies = room
-    ints, floats, seats = np.empty((4, room), np.int64), np.empty((3, room)), np.zeros((2, len(state.matrix)))
-    small = np.zeros((7, state.stack.shape[1]))
+    copies = room if _has_new_features(state, batch) else 0
     own_width, pooled_width, numbers = state.own.shape[1], state.pooled.shape[1], state.factors.shape[1]
-    further_seats, grid_cells = np.zeros((2, SEATS)), np.zeros((2, GRID_COLUMNS), np.int64)
-    further = np.empty((2, room if state.stack.shape[1] > EXPERTS else 1), np.int64)
-    factor_copies = np.empty((room if numbers else 0, numbers), np.float32)
+    experts, matrix, rank, factor_rows = state.stack.shape[1], len(state.matrix), numbers // 2, room if numbers else 0
+    ints, floats = np.empty((6, room), np.int64), np.empty((3, room))
+    rows = np.zeros((20, max(experts, matrix, rank, SEATS, GRID_COLUMNS)))
+    counters, tails = np.zeros((4, GRID_COLUMNS), np.int64), np.zeros((2, WIDTH, PART_WIDTH))
+    progress = counters[0][:3]
+    progress[Progress.LEARNED] = progress[Progress.SUMMED] = batch.rounds[0]
     return Scratch(
         features=ints[0],
         z=floats[0],
@@ -114,34 +113,46 @@ def scratch_for(state: State, batch: Batch, gaps: Gaps) -> Scratch:
         own_starts=ints[3],
         shared_bets=floats[1],
         own_bets=floats[2],
-        shared_tail=np.zeros((WIDTH, PART_WIDTH)),
-        own_tail=np.zeros((WIDTH, PART_WIDTH)),
+        shared_tail=tails[0],
+        own_tail=tails[1],
         pooled_tail=np.zeros((WIDTH, POOLED_WIDTH)),
         shared_copies=np.empty((copies, PART_WIDTH)),
         own_copies=np.empty((copies, own_width), np.float32),
         pooled_copies=np.empty((copies, pooled_width)),
-        x=seats[0],
-        px=seats[1],
-        e=small[0],
-        c=small[1],
-        errors=small[2],
-        f=small[3],
-        g=small[4],
-        w=small[5],
-        losses=small[6],
-        progress=np.array([0, batch.rounds[0], batch.rounds[0]]),
+        x=rows[0][:matrix],
+        px=rows[1][:matrix],
+        e=rows[2][:experts],
+        c=rows[3][:experts],
+        errors=rows[4][:experts],
+        stack_scores=rows[14][:2],
+        f=rows[5][:experts],
+        g=rows[6][:experts],
+        w=rows[7][:experts],
+        losses=rows[8][:experts],
+        progress=progress,
         gaps=gaps,
-        sparse=further[0],
-        evidence=np.zeros(1),
-        task_factors=np.zeros((1, numbers // 2)),
-        row_factors=np.zeros(numbers // 2),
-        factor_starts=further[1],
-        columns=further_seats[0],
-        times_matrix=further_seats[1],
-        in_seats=np.zeros(2, np.int64),
-        is_kept=grid_cells[0],
-        cells=grid_cells[1],
-        grid_values=np.zeros(GRID_COLUMNS),
-        shares=np.zeros(GRID_COLUMNS),
-        factor_copies=factor_copies,
+        sparse=ints[4],
+        evidence=rows[9][:1],
+        task_factors=np.zeros((1, rank)),
+        row_factors=rows[10][:rank],
+        factor_starts=ints[5],
+        columns=rows[11][:SEATS],
+        times_matrix=rows[12][:SEATS],
+        in_seats=counters[1][:3],
+        fading=rows[15][:SEATS],
+        is_kept=counters[2],
+        cells=counters[3],
+        grid_values=rows[13][:GRID_COLUMNS],
+        shares=rows[16:].reshape(-1)[: 2 * WIDTH * GRID_COLUMNS],
+        factor_copies=np.empty((factor_rows, numbers), np.float32),
     )
+
+
+@helper
+def _has_new_features(state: State, batch: Batch) -> bool:
+    """Whether some row has features that were never learned: in a sorted row, the last ones."""
+    for row in range(len(batch.indptr) - 1):
+        end = batch.indptr[row + 1]
+        if end > batch.indptr[row] and batch.indices[end - 1] >= len(state.features):
+            return True
+    return False

@@ -3,6 +3,8 @@ r"""The stack, and what is predicted: expert scores are clipped and added up by 
     c_m = clip(e_m, SMAX),    s = sum_m V_m c_m
     V_m <- V_m - ETA_STACK h_m / sqrt(H_m),    h_m = (error of s) c_m,    H_m = 1 + sum of h_m^2 so far
 
+With experts of `effort` there are two of these, which are mixed (`two_stacks`).
+
 `adaptive` predicts p = g(s), and `auto` the mixture p = sum_i w_i g(f_i) of the scores f of stack, own and pooled model
 (`do_no_harm`). g is the logistic function, or, with squared loss, a clip to the range of the labels so far.
 """
@@ -31,25 +33,34 @@ def sigma(q: float) -> float:
 
 @helper_no_alloc
 def stack_scores(context: Bundle[Context]) -> float:
-    """The stack's score s."""
+    """The stack's score s; keeps the clipped scores."""
     _, state, _, scratch = opened(context)
-    e, c, stack, s = scratch.e, scratch.c, state.stack, 0.0
-    for m in range(stack.shape[1]):
+    e, c = scratch.e, scratch.c
+    for m in range(state.stack.shape[1]):
         c[m] = min(max(e[m], -SMAX), SMAX)
-        s += stack[Stack.WEIGHT, m] * c[m]
+    return stacked(context, Stack.WEIGHT, state.stack.shape[1])
+
+
+@helper_no_alloc
+def stacked(context: Bundle[Context], row: int, experts: int) -> float:
+    """The score of one stack, whose weights are a row of `stack`."""
+    _, state, _, scratch = opened(context)
+    s = 0.0
+    for m in range(experts):
+        s += state.stack[row, m] * scratch.c[m]
     return s
 
 
 @helper_no_alloc
-def update_stack(context: Bundle[Context], error: float) -> None:
-    """The stack learns from the error of its own score."""
+def update_stack(context: Bundle[Context], row: int, experts: int, error: float) -> None:
+    """A stack learns from the error of its own score; its sums of squares are the row after that of its weights."""
     _, state, _, scratch = opened(context)
     c, stack, root = scratch.c, state.stack, math.sqrt(state.totals[Total.WEIGHT])
-    for m in range(stack.shape[1]):
+    for m in range(experts):
         if c[m] != 0.0:
             h = root * error * c[m]
-            stack[Stack.SQUARES, m] += h * h
-            stack[Stack.WEIGHT, m] -= ETA_STACK * h / math.sqrt(stack[Stack.SQUARES, m])
+            stack[row + 1, m] += h * h
+            stack[row, m] -= ETA_STACK * h / math.sqrt(stack[row + 1, m])
 
 
 @inlined_only

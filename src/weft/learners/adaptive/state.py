@@ -94,6 +94,10 @@ class Stack(IntEnum):
 
     WEIGHT = 0
     SQUARES = 1
+    # With experts of `effort` there are two stacks, and what they are mixed by (`two_stacks`):
+    FIRST_WEIGHT = 2  # of the stack of the first experts alone
+    FIRST_SQUARES = 3
+    MIXTURE = 4  # of both stacks: weights with log-loss, losses and their gap with squared loss
 
 
 class Expert(IntEnum):
@@ -112,6 +116,7 @@ class Expert(IntEnum):
     SECOND_OWN = 11
     SECOND_POOLED = 12
     GRID = 13
+    FADING = 14
 
 
 class Component(IntEnum):
@@ -123,8 +128,8 @@ class Component(IntEnum):
     MIXTURE = 3
 
 
-EXPERTS, ALL_EXPERTS = Expert.SECOND_ORDER + 1, Expert.GRID + 1
-"""Columns of a stack without and with the experts of `effort`."""
+EXPERTS, MORE_EXPERTS, ALL_EXPERTS = Expert.SECOND_ORDER + 1, Expert.GRID + 1, Expert.FADING + 1
+"""Columns of a stack without and with the experts of `effort`, and with `fading` as well."""
 COMPONENTS = 3
 """Without the mixture."""
 LEVELS = 3
@@ -166,6 +171,7 @@ class Hyper(NamedTuple):
     level: bool = False
     second: bool = False
     grid: bool = False
+    fading: bool = False
     rank: int = 0  # of `low_rank`: numbers of a task and of a feature
 
 
@@ -185,7 +191,7 @@ class State(NamedTuple):
     totals: Floats  # `Total`
     labels: Floats  # `Label`
     tasks: Floats  # `Task`
-    stack: Floats  # `Stack`, `Expert`
+    stack: Floats  # `Stack`, `Expert`; the first two rows alone without experts of `effort`
     matrix: Floats  # P of the second-order expert
     seated: Floats  # its weights
     missing: Floats  # of each feature, in how many rows it was missing while it was dense
@@ -203,3 +209,5 @@ class State(NamedTuple):
     reservoir: Floats  # of `grid`: values of a column
     reservoir_counts: Ints  # how many values there were to choose from
     grid: Floats  # weights of the cells, and their sums of squared gradients
+    fading_matrix: Floats  # P of `fading`
+    fading_weights: Floats

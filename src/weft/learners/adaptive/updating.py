@@ -40,7 +40,7 @@ from weft.learners.adaptive.prefetch import (
 from weft.learners.adaptive.scoring import Side
 from weft.learners.adaptive.scratch import Context
 from weft.learners.adaptive.second_order import update_second_order
-from weft.learners.adaptive.stacking import expert_error, sigma
+from weft.learners.adaptive.stacking import QMAX, expert_error, sigma
 from weft.learners.adaptive.state import PART_WIDTH, POOLED_WIDTH, Expert, Pooled, Stack, Total
 from weft.storage.batch import importance
 from weft.storage.pairs import HASHED, TASK_STRIDE, rows_in_use
@@ -54,6 +54,8 @@ def update_experts(context: Bundle[Context], i: int, count: int, u: float) -> No
     own_tail, shared_tail, whole, k = scratch.own_tail, scratch.shared_tail, count // WIDTH * WIDTH, batch.task[i]
     for m in range(4 if hyper.auto else 2):
         scratch.errors[m] = weight * expert_error(hyper, scratch, m, u)
+    if hyper.wide and not hyper.square and scratch.e[Expert.BETTING] * (2.0 * u - 1.0) > QMAX:
+        scratch.errors[Expert.BETTING] = 0.0  # right beyond QMAX: it rests, see `experts`
     if state.pairs.layout[HASHED]:
         prefetch_pairs(state.pairs, state.own, next_row(state, batch, i))
     _update_own_parts(context, i, count)
@@ -167,5 +169,7 @@ def increase_weight(context: Bundle[Context]) -> None:
         state.pooled[row, Pooled.SQUARES] /= HEAVY
     for m in range(state.stack.shape[1]):
         state.stack[Stack.SQUARES, m] /= HEAVY
+        if hyper.wide:
+            state.stack[Stack.FIRST_SQUARES, m] /= HEAVY
     if hyper.wide:
         divide_further_sums(context)

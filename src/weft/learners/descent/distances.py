@@ -111,7 +111,7 @@ def _per_task(task: Ints, values: Floats, tasks: int) -> Floats:
 
 
 def of_graph(rule: Rule, state: Sums, A: General, mean_of: Mean, features: int) -> Distances:
-    """On a graph, some features at a time."""
+    """On a graph, some features at a time, of those that have pairs: a file may name any number of others."""
     order, active = state.relation.order, np.flatnonzero(state.touched[: A.N])
     state = with_rows(state, A, active)
     reach = np.zeros(A.N)
@@ -119,10 +119,11 @@ def of_graph(rule: Rule, state: Sums, A: General, mean_of: Mean, features: int) 
         reach[i] = diagonal(state.relation, i)
     found, s = live(state, descent_graph.PLAN, A.N, features), descent_graph.factor_of(rule, state)
     by_feature = np.argsort(found["pairs"][:, 1], kind="stable")
-    task, feature, G = found["pairs"][by_feature, 0], found["pairs"][by_feature, 1], s * found["own"][by_feature]
+    task, G = found["pairs"][by_feature, 0], s * found["own"][by_feature]
+    occurred, feature = np.unique(found["pairs"][by_feature, 1], return_inverse=True)
     squares, width = np.zeros((4, A.N)), max(1, AT_ONCE // max(A.N, 1))
-    for first in range(0, features, width):
-        last = min(first + width, features)
+    for first in range(0, len(occurred), width):
+        last = min(first + width, len(occurred))
         here = slice(*np.searchsorted(feature, [first, last]))
         sums, in_order = np.zeros((2, A.N, last - first))
         sums[task[here], feature[here] - first] = G[here]

@@ -24,11 +24,13 @@ that arrive later start at the shared part, and what contains N is computed agai
 declared up front (`tasks=`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from weft.learners.descent.forms import Form, euclidean_form
+from weft.learner import Traits
+from weft.learners.descent.exchanging import exchange, reason
+from weft.learners.descent.forms import OnCliques, OnGraph, OnTable, euclidean_form
 from weft.learners.descent.parameters import DEFAULT_D, DEFAULT_SIGMA, Descent
 from weft.learners.descent.rule import (
     ADAPTIVE,
@@ -113,6 +115,14 @@ class MtOgd(Descent):
             raise ValueError(f'{self.name}: rule="best" finds b from sigma; give sigma')
 
     @property
+    def traits(self) -> Traits:
+        rule = self.form.hyper
+        cannot = reason(rule, self.named is not None)
+        return replace(
+            super().traits, has_policies=True, exchange=None if cannot else exchange(rule), cannot_shard=cannot
+        )
+
+    @property
     def projection_code(self) -> int:
         if self.projection is None:
             return MAHALANOBIS if self.eta == "adaptive" else NONE
@@ -125,7 +135,7 @@ class MtOgd(Descent):
         return ADAPTIVE if self.eta == "adaptive" else CONSTANT
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> OnCliques | OnGraph | OnTable:
         plain = self.eta is None and self.D is None  # nothing given: adaptive steps with what is assumed
         D, sigma = (DEFAULT_D, DEFAULT_SIGMA) if plain else (self.D, self.sigma)
         eta, radius = self.eta if isinstance(self.eta, float) else None, self.radius

@@ -39,6 +39,13 @@ class Fitted(NamedTuple):
     steps: int
 
 
+def _finite(W: Floats) -> Floats:
+    """LinAlgError if W has left the range of numbers; of NaN, versions of SciPy raise different errors or none."""
+    if not np.isfinite(W).all():
+        raise np.linalg.LinAlgError("the models of a fit are not finite")
+    return W
+
+
 # --- feature learning -----------------------------------------------------------------------------------------------
 
 
@@ -80,7 +87,7 @@ class _Spread(NamedTuple):
 
 def _spread(W: Floats, d: int, eps: float) -> _Spread:
     """For W of d rows, those that are not given being zeros."""
-    U, s, _ = thin_svd(W)
+    U, s, _ = thin_svd(_finite(W))
     roots = np.sqrt(s * s + eps)
     trace = float(roots.sum()) + (d - len(s)) * float(np.sqrt(eps))
     return _Spread(U, (roots - np.sqrt(eps)) / trace, float(np.sqrt(eps)) / trace, trace)
@@ -201,7 +208,7 @@ def trace_norm(X: Any, y: Floats, task: Ints, N: Ints, lam: float, loss: int, W:
         """To the minimum of the quadratic model with curvature L, made larger until it is no less than the true one."""
         slope = gradient(at)
         while True:
-            new = nuclear_prox(at - slope / L, lam / L).matrix
+            new = nuclear_prox(_finite(at - slope / L), lam / L).matrix
             if most <= L:
                 return new, most
             change = new - at
