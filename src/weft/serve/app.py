@@ -1,20 +1,26 @@
 """The ASGI application: finds the route, checks the token, reads the body, answers; every error is JSON."""
 
+import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 
 from weft.serve import routes
+from weft.serve.calls import Call
+from weft.serve.dashboard import see
 from weft.serve.figures import Figures
 from weft.serve.http import Gone, Receive, Scope, Send, header, problem_answer, read_body, send_answer
 from weft.serve.limits import Limits
 from weft.serve.problems import Problem
-from weft.serve.routes import ROUTES, Call, Route
+from weft.serve.routes import ROUTES, Route
 from weft.serve.service import Service
-from weft.serve.tokens import Tokens, allows
+from weft.serve.tokens import COOKIE, Tokens, allows
+from weft.serve.tokens import Scope as Permission
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _REFRESH = 1.0  # seconds between two looks at the file of tokens
@@ -27,31 +33,54 @@ class Door:
         self._tokens = tokens
         self._looked = 0.0
 
-    def check(self, scope: Scope, route: Route, remembers: bool = False) -> None:
-        """Raise Problem unless the request may use the route."""
+    def check(self, scope: Scope, route: Route, remembers: bool = False) -> Permission | None:
+        """What the request's token allows; Problem unless the request may use the route."""
         now = time.monotonic()
         if now - self._looked > _REFRESH:
             self._looked = now
             self._tokens.refresh()
         if not len(self._tokens):
-            _expect_local(scope)
-            return
+            expect_local(scope)
+            return "admin"
         needed = "learn" if remembers else route.permission
         if needed is None:
-            return
+            return None
         given = header(scope, b"authorization")
-        if given is None or given[:7].lower() != b"bearer ":
+        if given is None:
+            held = self.scope_of(_cookie(scope))
+        elif given[:7].lower() == b"bearer ":
+            held = self.scope_of(given[7:].strip().decode("latin-1"))
+        else:
             raise Problem("no_token", 401, "a token is missing", "send Authorization: Bearer TOKEN")
-        held = self._tokens.scope_of(given[7:].strip().decode("latin-1"))
         if held is None:
             raise Problem("bad_token", 401, "the token is not one of this service", "make one with weft token add")
         if not allows(held, needed):
             raise Problem(
                 "scope", 403, f"the token's scope is {held}, and this needs {needed}", f"use a token of scope {needed}"
             )
+        return held
+
+    def scope_of(self, token: str) -> Permission | None:
+        """What a token allows; None if it is not one of the folder's."""
+        return self._tokens.scope_of(token)
 
 
-def _expect_local(scope: Scope) -> None:
+def _cookie(scope: Scope) -> str:
+    """The token of a browser that was asked for one; Problem if there is none, or if another site sent the request."""
+    found = SimpleCookie()
+    with suppress(CookieError):
+        found.load((header(scope, b"cookie") or b"").decode("latin-1"))
+    if COOKIE not in found:
+        raise Problem("no_token", 401, "a token is missing", "send Authorization: Bearer TOKEN")
+    if scope["method"] != "GET":
+        host = (header(scope, b"host") or b"").decode("latin-1")
+        origin = (header(scope, b"origin") or b"").decode("latin-1")
+        if origin not in (f"http://{host}", f"https://{host}"):
+            raise Problem("other_site", 403, "the request comes from another site", "use the pages of this service")
+    return found[COOKIE].value
+
+
+def expect_local(scope: Scope) -> None:
     """Without tokens, a page of another site must not reach the service through a browser on this machine."""
     host = (header(scope, b"host") or b"").decode("latin-1")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
@@ -82,7 +111,12 @@ class Endpoint:
             status = 499
         except Problem as problem:
             status = problem.status
-            await send_answer(send, problem_answer(problem))
+            route = self._routes.get(scope["method"])
+            if status == 401 and route is not None and route.is_page:
+                status = 303
+                await send_answer(send, see("/login"))
+            else:
+                await send_answer(send, problem_answer(problem))
         except Exception as error:
             status = 500
             app.report(error)
@@ -95,8 +129,8 @@ class Endpoint:
         route = self._routes.get(scope["method"])
         if route is None:
             allowed = ", ".join(self._routes)
-            raise Problem("method", 405, f"{scope['method']} is not for this path", f"use {allowed}")
-        app.door.check(scope, route)
+            raise Problem("method", 405, f"{scope['method']} is not for this path", f"use {allowed}", allow=allowed)
+        held = app.door.check(scope, route)
         service = app.service
         if route.ready and service is None:
             raise Problem("starting", 503, "the service is starting", "try again in a moment", retry_after=1)
@@ -105,7 +139,8 @@ class Endpoint:
             body = await read_body(scope, receive, limits.body, limits.seconds)
             if route.handler is routes.predict and b'"remember"' in body:
                 app.door.check(scope, route, remembers=True)
-        return await route.handler(Call(service, scope, receive, send, body))  # type: ignore[arg-type]
+        call = Call(service, scope, receive, send, body, held, limits, app.stopping, app.door.scope_of)  # type: ignore[arg-type]
+        return await route.handler(call)
 
 
 class App:
@@ -116,10 +151,12 @@ class App:
         self.limits = limits
         self.report = report
         self.service: Service | None = None
+        self.stopping = asyncio.Event()
         self.answers = Figures().answers
         paths = sorted({route.path for route in ROUTES}, key=lambda path: (path.count("{"), -len(path)))
-        hot = ("/v1/predict", "/v1/learn")
-        table = [StarletteRoute(path, Endpoint(path, self)) for path in (*hot, *(p for p in paths if p not in hot))]
+        ends = {path: Endpoint(path, self) for path in paths}
+        self._plain = {path: end for path, end in ends.items() if "{" not in path}
+        table = [StarletteRoute(path, end) for path, end in ends.items() if "{" in path]
         self._router = Router(table, redirect_slashes=False, default=self._nowhere)
 
     def serve(self, service: Service) -> None:
@@ -129,7 +166,7 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._router(scope, receive, send)
+            await self._plain.get(scope["path"], self._router)(scope, receive, send)
 
     async def _nowhere(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = Problem("no_route", 404, "there is no such path", "GET /v1/openapi.json lists all of them")

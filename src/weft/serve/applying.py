@@ -7,12 +7,13 @@ it refuses again in replay: nothing is learned from it either way.
 import math
 from typing import Any, NamedTuple
 
-from weft.forgetting import refuse_to_forget
 from weft.labels import Classes, one_label, plain_label
+from weft.methods.forgetting import refuse_to_forget
+from weft.methods.refusals import expect_room, has_log_odds, refuse_new_tasks
 from weft.model import Model
 from weft.names import plain
-from weft.refusals import expect_log_odds, expect_room, refuse_new_tasks
-from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember, Row, Task
+from weft.serve.entries import Entry, Feedback, Forget, Label, Learn, Policy, Remember, Row, Task
+from weft.serve.policies import policy_of
 from weft.serve.problems import Problem
 from weft.storage.batch import LARGEST
 
@@ -26,48 +27,37 @@ class Issued(NamedTuple):
     probability: float | None
 
 
-class Applied(NamedTuple):
-    """What came of an entry."""
-
-    issued: Issued = Issued(None, None)
-    refused: str | None = None
+NOTHING = Issued(None, None)
 
 
-def apply(model: Model, entry: Entry) -> Applied:
-    """Change the model by one entry."""
+def apply(model: Model, entry: Entry) -> Issued | str:
+    """Change the model by one entry: what it said before, or the sentence with which it refused the entry."""
     try:
         if isinstance(entry, Learn):
             x = entry.x if entry.record is None else entry.record
-            return Applied(_issued(model, model.learn_one(x, entry.y, entry.task, weight=entry.weight)))
+            return issued(model, model.learn_one(x, entry.y, entry.task, weight=entry.weight))
         if isinstance(entry, Feedback):
             x = entry.x if entry.record is None else entry.record
-            return Applied(_issued(model, model.learn_one(x, entry.y, entry.task)))
+            return issued(model, model.learn_one(x, entry.y, entry.task))
         if isinstance(entry, Remember):
-            return Applied(predict(model, entry.task, entry.x if entry.record is None else entry.record))
+            return issued(model, model.predict_one(entry.x if entry.record is None else entry.record, entry.task))
         if isinstance(entry, Forget):
             model.forget(entry.task)
-            return Applied()
+        elif isinstance(entry, Policy):
+            model.set_policy(entry.task, gives=entry.gives, receives=entry.receives)
     except ValueError as error:
-        return Applied(refused=str(error))
-    if isinstance(entry, Correct):
-        return Applied()
-    return Applied(refused=_without_policy(model))
+        return str(error)
+    return NOTHING
 
 
-def predict(model: Model, task: Task | None, x: Any) -> Issued:
-    """What the model says about an event, without learning; ValueError if it refuses it."""
-    return _issued(model, model.predict_one(x, task))
-
-
-def _issued(model: Model, score: float) -> Issued:
+def issued(model: Model, score: float) -> Issued:
+    """A score as what the model said."""
     return Issued(score if math.isfinite(score) else None, probability_of(model, score))
 
 
 def probability_of(model: Model, score: float) -> float | None:
     """The probability of the positive label, where scores are log-odds."""
-    try:
-        expect_log_odds(model.learner)
-    except ValueError:
+    if not has_log_odds(model.learner):
         return None
     return 1.0 / (1.0 + math.exp(-score)) if score >= 0.0 else math.exp(score) / (1.0 + math.exp(score))
 
@@ -79,16 +69,13 @@ def label_of(model: Model, score: float) -> Label | None:
     return score if math.isfinite(score) else None
 
 
-def _without_policy(model: Model) -> str:
-    return f"{model.name} has no policy for tasks in this version of weft; leave it as it is"
-
-
 def expect_changeable(model: Model, entry: Forget | Policy) -> None:
     """Refuse what the learner cannot do, before it is logged."""
-    if isinstance(entry, Policy):
-        raise Problem("not_supported", 409, *split(_without_policy(model)))
     try:
-        refuse_to_forget(model.learner)
+        if isinstance(entry, Policy):
+            policy_of(model, entry.task)
+        else:
+            refuse_to_forget(model.learner)
     except ValueError as error:
         raise Problem("not_supported", 409, *split(str(error))) from None
 
@@ -116,16 +103,20 @@ class Gate:
         self._features: set[Any] = set()
         self._columns = model.vocabulary.features.columns
         self._classes = model.label_classes
+        self._labels: set[Label] = set()  # found to be of these classes
 
     def check(self, task: Task | None, x: Row | None, y: Label | None, weight: float = 1.0) -> None:
         """Raise Problem unless the event can be learned."""
         self.check_event(task, x)
         if weight != 1.0:
             self._check_weight(weight)
-        try:
-            self._classes, before = self._classes_with(y), self._classes
-        except ValueError as error:
-            raise Problem("bad_label", 422, *split(str(error)), field="y") from None
+        before = self._classes
+        if y is None or type(y) is bool or y not in self._labels:
+            try:
+                self._classes = self._classes_with(y)
+            except ValueError as error:
+                what, remedy = split(str(error))
+                raise Problem("bad_label", 422, f"the label cannot be learned: {what}", remedy, field="y") from None
         try:
             self._check_names(task, x)
         except Problem:
@@ -136,8 +127,10 @@ class Gate:
         """The classes after this label; ValueError if the model would refuse it."""
         target, classes = self._model.target, self._classes
         if target == "binary" and y is None:
-            raise ValueError("the label is missing; send y")
+            raise ValueError("it is missing; send y")
         if one_label(y, target, classes) is not None:
+            if target == "binary" and y is not None and type(y) is not bool:  # True is not the number 1
+                self._labels.add(y)
             return classes
         extended = classes.extended([plain_label(y)])
         one_label(y, target, extended if extended.is_complete else Classes(extended.shown[0], extended.shown[1]))
@@ -153,6 +146,15 @@ class Gate:
 
     def check_event(self, task: Task | None, x: Row | None) -> None:
         """Raise Problem unless the event can be scored."""
+        if type(task) is not str:
+            self._check_task(task)
+        values = x.values() if isinstance(x, dict) else x or ()
+        if values and not max(map(abs, values)) <= LARGEST:
+            raise Problem(
+                "bad_value", 422, f"a value of x is beyond {LARGEST:g}", "scale values down", field="x",
+            )  # fmt: skip
+
+    def _check_task(self, task: Task | None) -> None:
         if isinstance(task, int) and not -LARGEST_TASK <= task < LARGEST_TASK:
             raise Problem("bad_task", 422, "the task is an integer of more than 64 bits", "use a string", field="task")
         if isinstance(task, tuple):
@@ -160,15 +162,6 @@ class Gate:
                 plain(task, "task")
             except ValueError as error:
                 raise Problem("bad_task", 422, *split(str(error)), field="task") from None
-        values = x.values() if isinstance(x, dict) else x or ()
-        if values and not max(map(abs, values)) <= LARGEST:
-            raise Problem(
-                "bad_value",
-                422,
-                f"a value of x is beyond {LARGEST:g}",
-                "scale values down",
-                field="x",
-            )
 
     def _check_names(self, task: Any, x: Row | None) -> None:
         vocabulary = self._model.vocabulary
@@ -177,7 +170,8 @@ class Gate:
         is_new = tasks.find(task) < 0 and task not in self._tasks
         if isinstance(x, dict):
             slots, own = features.slots, self._features
-            names = [name for name in x if name not in slots and name not in own]
+            if not x.keys() <= slots.keys():
+                names = [name for name in x if name not in slots and name not in own]
         else:
             columns = self._columns_with(len(x or ()))
         if not is_new and not names and columns == self._columns:

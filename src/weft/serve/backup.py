@@ -30,7 +30,7 @@ def backup(source: Path, target: Path) -> int:
     finally:
         log.close()
     if config.base is not None:
-        _copy(folder.base_path, copy.base_path)
+        _copy(source / config.base_file, target / config.base_file)
     if exact > 1 and not any(kept):
         raise FileError(f"no checkpoint of {source} could be copied; try again")
     last = _seq_of(target)

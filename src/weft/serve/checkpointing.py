@@ -1,10 +1,12 @@
-"""When checkpoints are written, and what of the log may go once they are verified."""
+"""When checkpoints are written, and what of the log may go once they are verified: what is old, what is forgotten."""
 
 import time
 from collections.abc import Callable
 
 from weft.model import Model
 from weft.serve import checkpoints
+from weft.serve.base import without_tasks
+from weft.serve.compacting import Compaction
 from weft.serve.figures import Figures
 from weft.serve.folder import Config, Folder
 from weft.serve.log import Broken, Log
@@ -24,15 +26,60 @@ class Checkpointing:
         self._folder, self._config, self._figures, self._every, self._tell = folder, config, figures, every, tell
         self._last = last
         self._writing: checkpoints.Writing | None = None
-        self._next_expiry = time.time()
+        self._next_expiry = 0.0
+        self._kept = checkpoints.found_in(folder.path)
+        self._forgotten = 0
+        self._compaction: Compaction | None = None
         figures.checkpoint_seq = last
 
     def look(self, model: Model, seq: int, log: Log) -> None:
-        """Between two groups: begin a checkpoint if it is time, or finish the one that is being written."""
+        """Between two groups: begin a checkpoint if it is time, finish the one that is being written, or compact."""
         if self._writing is not None:
             self._look_after(log, wait=False)
-        elif seq - self._last >= self._every:
+        elif self._compaction is not None:
+            self._compact(self._compaction)
+        elif len(self._without_forgotten()) == checkpoints.KEPT and self._forgotten:
+            self._begin_to_compact(log)
+        elif seq - self._last >= self._every or (self._forgotten and seq > self._last):
             self._begin(model, seq)
+
+    # --- forgotten tasks ---
+
+    def forget(self, seq: int) -> None:
+        """Entry `seq` forgot a task, whose entries are to go."""
+        self._forgotten = max(self._forgotten, seq)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has something to do, and wants to be called soon."""
+        return self._writing is not None or self._forgotten > 0
+
+    def needs_entry(self, seq: int) -> bool:
+        """Whether the second of the two checkpoints that a compaction needs waits for an entry to come."""
+        if not self._forgotten or self._writing is not None or self._compaction is not None:
+            return False
+        return seq == self._last and len(self._without_forgotten()) < checkpoints.KEPT
+
+    def _without_forgotten(self) -> list[checkpoints.Checkpoint]:
+        return [checkpoint for checkpoint in self._kept if checkpoint.seq >= self._forgotten]
+
+    def _begin_to_compact(self, log: Log) -> None:
+        for checkpoint in self._kept:
+            checkpoints.verify(checkpoint.path)
+        self._compaction = Compaction(log)
+        self._compaction.begin(min(checkpoint.seq for checkpoint in self._kept))
+
+    def _compact(self, compaction: Compaction) -> None:
+        if not compaction.step():
+            return
+        try:
+            self._config = without_tasks(self._folder, self._config, compaction.tasks)
+        except OSError as error:
+            raise Broken(str(error)) from None
+        self._compaction = None
+        self._forgotten = compaction.pending()
+        self._figures.compactions += 1
+        self._tell("forgotten tasks were taken out of the log")
 
     def finish(self, model: Model, seq: int, log: Log) -> None:
         """At the end of the service: a checkpoint of the last entry."""
@@ -71,7 +118,7 @@ class Checkpointing:
         figures.checkpoints += 1
         figures.checkpoint_seconds = time.monotonic() - writing.began
         figures.checkpoint_seq = self._last
-        kept = checkpoints.remove_old(self._folder.path)
+        self._kept = kept = checkpoints.remove_old(self._folder.path)
         self._tell(f"checkpoint {self._last} written in {figures.checkpoint_seconds:.2f} s")
         self._trim(kept, log)
 
@@ -84,4 +131,4 @@ class Checkpointing:
         below = min(kept[-1].seq, last - keep, last - self._config.recognise) + 1
         if below > log.head.first:
             checkpoints.verify(kept[-1].path)
-            log.trim(below)
+            self._figures.log_first = log.trim(below)

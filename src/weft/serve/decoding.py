@@ -49,8 +49,11 @@ def expect_unique_keys(body: bytes, message: Any) -> None:
 
     A body with as many colons as keys has no key twice; others are parsed once more.
     """
-    given = [value for value in msgspec.structs.astuple(message) if value is not UNSET]
-    if body.count(b":") != len(given) + sum(len(value) for value in given if type(value) is dict):
+    keys = 0
+    for value in msgspec.structs.astuple(message):
+        if value is not UNSET:
+            keys += 1 + len(value) if type(value) is dict else 1
+    if body.count(b":") != keys:
         json.loads(body, object_pairs_hook=_once)
 
 
@@ -90,13 +93,14 @@ def event_of(limits: Limits, schema: Schema | None, message: Any, id: str | None
     if message.record is not UNSET:
         found = _from_record(schema, message)
     else:
-        for name, value in (("task", message.task), ("x", message.x)):
-            if value is UNSET:
-                raise Problem("missing", 422, f"{name} is missing", f'send "{name}"', field=name)
+        if message.task is UNSET or message.x is UNSET:
+            name = "task" if message.task is UNSET else "x"
+            raise Problem("missing", 422, f"{name} is missing", f'send "{name}"', field=name)
         found = Found(message.task, message.x)
     try:
         task = found.task if type(found.task) is str else plain(as_task(found.task), "task")
-        msgspec.msgpack.encode((task, found.record, id))
+        if found.record is not None or type(task) is not str:
+            msgspec.msgpack.encode((task, found.record))
     except (OverflowError, RecursionError, UnicodeEncodeError):
         raise Problem(
             "bad_value", 422, "an integer has more than 64 bits, or something is nested too deeply", "use a string"
@@ -106,7 +110,7 @@ def event_of(limits: Limits, schema: Schema | None, message: Any, id: str | None
             "bad_task", 422, str(error), "use a string, an integer or a list of those", field="task"
         ) from None
     expect_event(limits, task, found.x, id)
-    return found._replace(task=task)
+    return found if task is found.task else found._replace(task=task)
 
 
 def _from_record(schema: Schema | None, message: Any) -> Found:

@@ -66,7 +66,11 @@ class Policy(msgspec.Struct, array_like=True, tag="policy", frozen=True, gc=Fals
     receives: bool
 
 
-Entry = Learn | Remember | Feedback | Correct | Forget | Policy
+class Gone(msgspec.Struct, array_like=True, tag="gone", frozen=True, gc=False):
+    """What an entry of a forgotten task leaves in its place; also the entry of a compaction, which changes nothing."""
+
+
+Entry = Learn | Remember | Feedback | Correct | Forget | Policy | Gone
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Entry])
@@ -100,6 +104,6 @@ def as_task(name: Any) -> Task:
 
 
 def _with_tuples(entry: Entry) -> Entry:
-    if not isinstance(entry, Correct) and isinstance(entry.task, tuple):
+    if not isinstance(entry, Correct | Gone) and isinstance(entry.task, tuple):
         return msgspec.structs.replace(entry, task=as_task(entry.task))
     return entry

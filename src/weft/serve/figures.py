@@ -38,10 +38,12 @@ class Figures:
         self.predictions = 0
         self.commits = Histogram()
         self.checkpoints = 0
+        self.compactions = 0
         self.checkpoint_failures = 0
         self.checkpoint_seq = 0
         self.checkpoint_seconds = 0.0
         self.checkpoint_pause = 0.0
+        self.log_first = 1
         self.answers: Counter[tuple[str, int]] = Counter()
         self.lock = threading.Lock()
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from weft.cache.open_flags import open_flags
 from weft.store.digests import FileError
 from weft.store.files import write_atomic
 from weft.store.locks import try_lock
@@ -30,6 +31,11 @@ OLDEST = 1
 """The earliest format that is read."""
 CONFIG, BASE, LOCK = "config.json", "base.weft", "lock"
 DAY = 86400.0
+_EXPORT = r"export-[0-9a-f]{16}\.weft"
+_LEFT = re.compile(
+    rf"\.({_EXPORT}|(checkpoint-\d+\.weft|base[-0-9a-f]*\.weft|config\.json|\.{_EXPORT})\.weft-[0-9a-f]{{16}}\.tmp)"
+)
+"""Files that are being written, but for tokens, which other processes write."""
 PATIENCE = 10.0
 """Seconds to wait for what a process that has ended has left running."""
 
@@ -44,7 +50,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     classes: list[str | bool | int | float] | None = None
     """The two labels of a classifier, negative first, if they were declared."""
     base: str | None = None
-    """The digest of base.weft."""
+    """The digest of the model that the service began with."""
+    base_file: str = BASE
     keep_log: int | None = None
     """Entries of the log that are kept; None keeps all: replay, rollback and forgetting need them."""
     recognise: int = 1_000_000
@@ -66,11 +73,6 @@ class Folder:
         return self.path / CONFIG
 
     @property
-    def base_path(self) -> Path:
-        """The model that the service began with."""
-        return self.path / BASE
-
-    @property
     def is_there(self) -> bool:
         """Whether the folder was made by `weft serve`."""
         return self.config_path.exists()
@@ -85,7 +87,7 @@ class Folder:
                 f"{self.path} holds other files, such as {sorted(others)[0]}; choose a new or an empty folder"
             )
         if base is not None:
-            write_atomic(self.base_path, base)
+            write_atomic(self.path / config.base_file, base)
         self.write(config)
 
     def write(self, config: Config) -> None:
@@ -109,7 +111,7 @@ class Folder:
         """Hold the lock until the process ends; ValueError if another process serves the folder."""
         with explaining(self.path / LOCK, "lock"):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | open_flags("O_CLOEXEC"), 0o600)
             taken = self._take(self._lock)
         if taken is False:
             holder = _holder(self._lock)
@@ -118,7 +120,18 @@ class Folder:
             raise ValueError(f"{self.path} is served by {known}; stop that first, or choose another folder")
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        self._remove_left()
         return self
+
+    def _remove_left(self) -> None:
+        """Remove what a killed process was writing: checkpoints may be large, and may hold tasks that are forgotten.
+
+        A process that it left behind, and that is still writing, cannot move its file into place afterwards.
+        """
+        for name in os.listdir(self.path):
+            if _LEFT.fullmatch(name):
+                with suppress(OSError):
+                    os.unlink(self.path / name)
 
     def _take(self, descriptor: int) -> bool | None:
         """Lock it. A holder that has ended may have left a process that writes a checkpoint: wait until it lets go."""
@@ -172,6 +185,8 @@ def read_config(data: bytes) -> Config:
         config = msgspec.convert({**found, "format": FORMAT}, Config)
     except msgspec.ValidationError as error:
         raise FileError(f"the configuration cannot be used: {error}; restore it from a backup") from None
+    if not re.fullmatch(r"base(-[0-9a-f]{16})?\.weft", config.base_file):
+        raise FileError("the configuration names a base that cannot be one; restore it from a backup")
     if config.recognise < 1 or not config.remember_for > 0.0 or (config.keep_log is not None and config.keep_log < 1):
         raise FileError("the configuration has a limit that is not above 0; restore it from a backup")
     return config

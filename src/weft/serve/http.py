@@ -39,6 +39,8 @@ def problem_answer(problem: Problem) -> Answer:
     headers: Headers = [JSON]
     if problem.retry_after is not None:
         headers.append((b"retry-after", str(problem.retry_after).encode()))
+    if problem.allow is not None:
+        headers.append((b"allow", problem.allow.encode()))
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     return Answer(problem.status, encode({"error": problem.as_json()}), headers)
@@ -59,11 +61,17 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-async def pieces(receive: Receive, most: int, seconds: float) -> AsyncIterator[bytes]:
-    """A body piece by piece: at most so many bytes, and at most so many seconds between two pieces."""
+async def pieces(
+    receive: Receive, most: int, seconds: float, first: MutableMapping[str, Any] | None = None
+) -> AsyncIterator[bytes]:
+    """A body piece by piece: at most so many bytes, and at most so many seconds between two pieces.
+
+    `first` is the first message, if that was received already.
+    """
     total, more = 0, True
     while more:
-        message = await _within(receive, seconds)
+        message = await _within(receive, seconds) if first is None else first
+        first = None
         if message["type"] == "http.disconnect":
             raise Gone
         body = message.get("body", b"")
@@ -80,8 +88,13 @@ async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -
     announced = header(scope, b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > most:
         raise too_large("the body", most)
-    found = [piece async for piece in pieces(receive, most, seconds)]
-    return found[0] if len(found) == 1 else b"".join(found)
+    message = await _within(receive, seconds)
+    if message["type"] == "http.request" and not message.get("more_body", False):  # nearly always
+        body: bytes = message.get("body", b"")
+        if len(body) <= most:
+            return body
+        raise too_large("the body", most)
+    return b"".join([piece async for piece in pieces(receive, most, seconds, message)])
 
 
 def too_large(what: str, most: int) -> Problem:

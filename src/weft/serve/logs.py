@@ -4,12 +4,13 @@ Bodies, names of tasks and features, and tokens are never put into them.
 """
 
 import json
+import logging
 import sys
 import time
 import traceback
 from typing import Any
 
-from weft.printable import printable
+from weft.text.printable import printable
 
 
 def tell(message: str, level: str = "info", **facts: Any) -> None:
@@ -17,6 +18,16 @@ def tell(message: str, level: str = "info", **facts: Any) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = json.dumps({"time": stamp, "level": level, "message": printable(message), **facts}, ensure_ascii=True)
     print(line, file=sys.stderr, flush=True)
+
+
+class Lines(logging.Handler):
+    """Lines of the HTTP server, as lines of the service; what they are filled with is left out."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        tell(f"HTTP: {record.msg}", record.levelname.lower())
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            tell_error(record.exc_info[1])
 
 
 def tell_error(error: BaseException) -> None:

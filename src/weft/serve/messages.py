@@ -1,14 +1,19 @@
 """Bodies of requests and answers. The page /v1/openapi.json is made from these types."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from weft.serve.entries import Label, Row
 
 TaskName = str | int | list[Any]
 """A task in JSON: a string, an integer, or a list of those."""
+
+
+# For the description alone: an empty id or a negative weight is refused with a sentence of its own.
+Id = Annotated[str, Meta(extra_json_schema={"minLength": 1})]
+Weight = Annotated[float, Meta(extra_json_schema={"minimum": 0})]
 
 
 class PredictRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -18,24 +23,24 @@ class PredictRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     x: Row | UnsetType = UNSET
     record: dict[str, Any] | UnsetType = UNSET
     remember: bool | UnsetType = UNSET
-    id: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
 
 
 class LearnRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """An event with its label. An `id` makes it safe to send the event again."""
 
-    id: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
     task: TaskName | UnsetType = UNSET
     x: Row | UnsetType = UNSET
     y: Label | UnsetType | None = UNSET
-    weight: float | UnsetType = UNSET
+    weight: Weight | UnsetType = UNSET
     record: dict[str, Any] | UnsetType = UNSET
 
 
 class FeedbackRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """The label of a remembered prediction."""
 
-    id: str
+    id: Id
     y: Label
     correct: bool | UnsetType = UNSET
 
@@ -43,11 +48,11 @@ class FeedbackRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 class LineRequest(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of an upload: an event to learn, or the label of a remembered prediction (`id` and `y` alone)."""
 
-    id: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
     task: TaskName | UnsetType = UNSET
     x: Row | UnsetType = UNSET
     y: Label | UnsetType | None = UNSET
-    weight: float | UnsetType = UNSET
+    weight: Weight | UnsetType = UNSET
     record: dict[str, Any] | UnsetType = UNSET
     correct: bool | UnsetType = UNSET
 
@@ -143,6 +148,8 @@ class TaskAnswer(msgspec.Struct, omit_defaults=True):
     mistakes: int | UnsetType = UNSET
     f1: float | UnsetType | None = UNSET
     rmse: float | UnsetType | None = UNSET
+    gives: bool | UnsetType = UNSET
+    receives: bool | UnsetType = UNSET
 
 
 class TasksAnswer(msgspec.Struct):
@@ -162,11 +169,12 @@ class ExplainAnswer(msgspec.Struct):
     seq: int
 
 
-class ChangeAnswer(msgspec.Struct):
-    """A task was changed by entry `seq`."""
+class ChangeAnswer(msgspec.Struct, omit_defaults=True):
+    """A task was changed by entry `seq`. `remains` says where something of a forgotten task is still to be found."""
 
     task: Any
     seq: int
+    remains: list[str] | UnsetType = UNSET
 
 
 class HealthAnswer(msgspec.Struct):

@@ -4,14 +4,18 @@ Ids and remembered predictions are read and written within the transaction of th
 before it, also in its own group, and all of them are committed with the entries or not at all.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from weft.model import Model
 from weft.serve.applying import Gate, expect_changeable
+from weft.serve.compacting import forget_remembered
 from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember, Row, Task, as_task
-from weft.serve.log import Log, Remembered
+from weft.serve.log import Log
+from weft.serve.log_rows import Remembered
+from weft.serve.migrations import task_key
 from weft.serve.problems import Problem
 from weft.serve.requests import Done, Outcome, Request, ToFeedBack, ToForget, ToLearn, ToRemember, ToSetPolicy
 
@@ -47,6 +51,19 @@ class Group:
         self._now, self._oldest = now, oldest
         self._gate = Gate(model)
         self._model = model
+        self._ids: dict[str, tuple[int, int]] = {}
+        self._claimed: list[tuple[int, str, int]] = []
+
+    def look_up(self, requests: Iterable[Request]) -> None:
+        """Find which ids of these requests are known, before they are added."""
+        ids = [request.id for request in requests if isinstance(request, ToLearn) and request.id is not None]
+        if ids:
+            self._ids = self.log.recognised(ids)
+
+    def claim(self) -> None:
+        """Write the ids of the group, before it is committed."""
+        if self._claimed:
+            self.log.claim(self._claimed)
 
     def add(self, request: Request) -> Pending | Outcome:
         """The request's place in the group, or its outcome, if it needs no entry."""
@@ -71,19 +88,19 @@ class Group:
 
     def _learn(self, request: ToLearn) -> Pending | Outcome:
         task, x, y, weight, id, record = request
-        if id is not None:
-            known = self.log.seq_of(id)
-            if known is not None:
-                return self._again(request, *known)
+        if id is not None and id in self._ids:
+            return self._again(id, request.mark, *self._ids[id])
         self._gate.check(task, x, y, weight)
         if id is not None:
-            self.log.claim(id, self._next, request.mark)
+            mark = request.mark
+            self._ids[id] = self._next, mark
+            self._claimed.append((self._next, id, mark))
         return self._append(Learn(task, None if record else x, y, weight, id, record))
 
-    def _again(self, request: ToLearn, seq: int, mark: int) -> Pending | Outcome:
-        if mark != request.mark:
+    def _again(self, id: str, mark: int, seq: int, known: int) -> Pending | Outcome:
+        if mark != known:
             raise Problem(
-                "id_conflict", 409, f"the id {request.id!r} belongs to another event, entry {seq}",
+                "id_conflict", 409, f"the id {id!r} belongs to another event, entry {seq}",
                 "give every event an id of its own, and send an event again unchanged", field="id",
             )  # fmt: skip
         return Pending(seq - self.first, duplicate=True) if seq >= self.first else Done(seq, duplicate=True)
@@ -99,7 +116,7 @@ class Group:
                     "choose another id, or leave it out", field="id",
                 )  # fmt: skip
             return Pending(known.seq - self.first, True) if known.seq >= self.first else Done(known.seq, duplicate=True)
-        self.log.remember(Remembered(request.id, self._next, self._now, event, None))
+        self.log.remember(Remembered(request.id, self._next, self._now, event, None, task_key(request.task)))
         x = None if request.record else request.x
         return self._append(Remember(request.id, self._now, request.task, x, request.record))
 
@@ -143,4 +160,6 @@ class Group:
     def _change(self, request: ToForget | ToSetPolicy) -> Pending:
         entry = Forget(request.task) if isinstance(request, ToForget) else Policy(*request)
         expect_changeable(self._model, entry)
+        if isinstance(entry, Forget):
+            forget_remembered(self.log, self._next, entry.task)
         return self._append(entry)

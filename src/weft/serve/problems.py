@@ -15,6 +15,7 @@ class Problem(Exception):
         *,
         field: str | None = None,
         retry_after: int | None = None,
+        allow: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -23,6 +24,7 @@ class Problem(Exception):
         self.remedy = remedy
         self.field = field
         self.retry_after = retry_after
+        self.allow = allow
 
     def as_json(self) -> dict[str, Any]:
         """The object `error` of an answer."""

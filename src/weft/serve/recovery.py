@@ -12,12 +12,13 @@ from weft.model import Model
 from weft.schema import Schema
 from weft.serve import checkpoints
 from weft.serve.applying import apply
+from weft.serve.base import load_base
 from weft.serve.entries import Correct, Entry, Feedback, Forget, Label, Learn, Policy, Remember
 from weft.serve.folder import Config, Folder
 from weft.serve.log import NAME, Log
+from weft.serve.positions import check_positions
 from weft.serve.tails import dropped_tail
 from weft.store.digests import FileError
-from weft.store.reading import read_file
 
 Change = Callable[[Entry], Entry | None]
 """What replay does with an entry before it is applied; None leaves it out."""
@@ -40,13 +41,7 @@ def first_model(folder: Folder, config: Config) -> Model:
     if config.base is None:
         schema = None if config.schema is None else Schema.from_json(config.schema)
         return Model(build(config.learner, config.parameters), classes=config.classes, schema=schema)
-    data = read_file(folder.base_path)
-    if bytes(data[-32:]).hex() != config.base:
-        raise FileError(f"{folder.base_path} is not the model that the service began with; restore it from a backup")
-    try:
-        return Model.from_bytes(data)
-    except FileError as error:
-        raise FileError(f"{folder.base_path}: {error}") from None
+    return load_base(folder, config)
 
 
 def open_log(folder: Folder, **settings: Any) -> tuple[Log, list[str]]:
@@ -60,6 +55,7 @@ def open_log(folder: Folder, **settings: Any) -> tuple[Log, list[str]]:
     try:
         log.check_pages()
         log.check_ids()
+        check_positions(log)
     except BaseException:
         log.drop()
         raise
@@ -114,7 +110,7 @@ def replay(
         chosen = entry if change is None else change(entry)
         if chosen is not None:
             result = apply(model, chosen)
-            if result.refused is not None and isinstance(entry, Learn) and entry.id is not None:
+            if isinstance(result, str) and isinstance(entry, Learn) and entry.id is not None:
                 refused.append(entry.id)
         last = seq
     if live:
@@ -140,6 +136,8 @@ def rebuilt(
         else:
             _expect_whole(folder, head.first)
             model, start = first_model(folder, config), 0
+            for task in without & frozenset(model.tasks):  # known to the model that the service began with
+                model.forget(task)
         change = _changes(without, _corrections(log, last) if corrected else {})
         return model, replay(log, model, start, last, change, live=False)
     finally:

@@ -1,13 +1,12 @@
 """The routes as data: method, path, scope, messages, handler. The page /v1/openapi.json is made from this table."""
 
 import os
-from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from weft.serve import decoding
-from weft.serve.entries import Task, as_task
-from weft.serve.http import Answer, Receive, Scope, Send, json_answer, pieces
+from weft.serve import dashboard, decoding
+from weft.serve.calls import Call, Handler, task_in
+from weft.serve.http import Answer, json_answer, pieces
 from weft.serve.messages import (
     ChangeAnswer,
     EventsAnswer,
@@ -25,30 +24,14 @@ from weft.serve.messages import (
     TaskAnswer,
     TasksAnswer,
 )
-from weft.serve.openapi import document
-from weft.serve.page import page
+from weft.serve.openapi import MOST_TASKS, document
 from weft.serve.problems import Problem
 from weft.serve.requests import ToForget, ToSetPolicy
-from weft.serve.service import SORTS, Service
+from weft.serve.service import SORTS
 from weft.serve.tokens import Scope as Permission
 from weft.serve.uploads import Upload
 
-MOST_TASKS = 100_000
 BLOCK = 1 << 18
-
-
-class Call(NamedTuple):
-    """A request on its way to a handler; `body` is empty for routes that read it themselves."""
-
-    service: Service
-    scope: Scope
-    receive: Receive
-    send: Send
-    body: bytes
-
-
-Handler = Callable[[Call], Awaitable[Answer | None]]
-"""Returns the answer, or None if it has sent one itself."""
 
 
 class Route(NamedTuple):
@@ -61,10 +44,14 @@ class Route(NamedTuple):
     summary: str
     request: type | None = None
     answer: type | None = None
+    media: str = "application/json"
+    """What the answer is."""
     streams: bool = False
     """The handler reads the body itself."""
     ready: bool = True
     """Needs a service that has finished its recovery."""
+    is_page: bool = False
+    """For people: without a token they are asked for one."""
 
 
 async def predict(call: Call) -> Answer:
@@ -117,18 +104,18 @@ async def tasks(call: Call) -> Answer:
 
 
 async def task(call: Call) -> Answer:
-    return json_answer(call.service.task(_task_in(call)))
+    return json_answer(call.service.task(task_in(call)))
 
 
 async def forget(call: Call) -> Answer:
-    name = _task_in(call)
+    name = task_in(call)
     call.service.task(name)
     done = await call.service.submit_one(ToForget(name))
-    return json_answer(ChangeAnswer(name, done.seq))
+    return json_answer(ChangeAnswer(name, done.seq, call.service.remains()))
 
 
 async def policy(call: Call) -> Answer:
-    message, name = decoding.read(decoding.policy_body, call.body), _task_in(call)
+    message, name = decoding.read(decoding.policy_body, call.body), task_in(call)
     call.service.task(name)
     done = await call.service.submit_one(ToSetPolicy(name, message.gives is not False, message.receives is not False))
     return json_answer(ChangeAnswer(name, done.seq))
@@ -173,25 +160,7 @@ async def ready(call: Call) -> Answer:
 
 
 async def openapi(call: Call) -> Answer:
-    return json_answer(document(ROUTES))
-
-
-async def dashboard(call: Call) -> Answer:
-    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", b"default-src 'none'")]
-    return Answer(200, page(call.service).encode(), headers)
-
-
-def _task_in(call: Call) -> Task:
-    """The task in a path: its name; a JSON list or, where no task has that text as its name, an integer."""
-    text = call.scope["path_params"]["task"]
-    known = call.service.model.vocabulary.tasks
-    if known.find(text) >= 0:
-        return str(text)
-    try:
-        value = as_task(decoding.decoded(decoding.any_body, text.encode("utf-8", "surrogatepass")))
-    except Problem:
-        return str(text)
-    return value if isinstance(value, int | tuple) and not isinstance(value, bool) else str(text)
+    return json_answer(document(ROUTES, is_open=call.held is not None))
 
 
 ROUTES = (
@@ -208,11 +177,19 @@ ROUTES = (
     Route("PUT", "/v1/tasks/{task:path}/policy", "admin", policy, "Set what a task gives and receives.",
           PolicyRequest, ChangeAnswer),
     Route("POST", "/v1/explain", "read", explain, "A score in its parts.", ExplainRequest, ExplainAnswer),
-    Route("GET", "/v1/model", "admin", model, "The model file as of the last entry."),
-    Route("GET", "/metrics", None, metrics, "Figures as Prometheus text."),
+    Route("GET", "/v1/model", "admin", model, "The model file as of the last entry.", media="application/octet-stream"),
+    Route("GET", "/metrics", None, metrics, "Figures as Prometheus text.", media="text/plain"),
     Route("GET", "/healthz", None, health, "Whether the process runs.", None, HealthAnswer, ready=False),
     Route("GET", "/readyz", None, ready, "Whether recovery and compilation are done.", None, HealthAnswer),
     Route("GET", "/v1/openapi.json", None, openapi, "This description.", ready=False),
-    Route("GET", "/", "read", dashboard, "A page with the same figures as /metrics."),
+    Route("GET", "/v1/live", "read", dashboard.stream, "Figures as server-sent events, every second.",
+          media="text/event-stream"),
+    Route("GET", "/", "read", dashboard.dashboard, "The dashboard.", media="text/html", is_page=True),
+    Route("GET", "/tasks/{task:path}", "read", dashboard.task, "The page of a task.", media="text/html", is_page=True),
+    Route("POST", "/tasks/{task:path}", "admin", dashboard.set_policy, "The switches of a task's page.",
+          media="text/html", is_page=True),
+    Route("GET", "/login", None, dashboard.login, "A page that asks for a token.", media="text/html", ready=False),
+    Route("POST", "/login", None, dashboard.enter, "Keep a token in the browser.", media="text/html", ready=False),
+    Route("GET", "/static/{name}", None, dashboard.static, "Files that pages load.", media="*/*", ready=False),
 )  # fmt: skip
 """All routes."""

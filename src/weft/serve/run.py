@@ -2,23 +2,28 @@
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import uvicorn
 
+from weft.brokers.address import Address
+from weft.brokers.dead_letters import DeadLetters
 from weft.model import Model
 from weft.serve.app import LOCAL, App
 from weft.serve.connections import protocol
 from weft.serve.folder import Config, Folder
 from weft.serve.limits import Limits
-from weft.serve.logs import tell, tell_error
+from weft.serve.logs import Lines, tell, tell_error
 from weft.serve.recovery import recover
 from weft.serve.service import Service
+from weft.serve.source import Source, metrics_of
 from weft.serve.tokens import Tokens
 from weft.stream import Stream
 
@@ -26,6 +31,8 @@ BROKEN = 70
 """Exit code when writing or flushing has failed."""
 OF_THE_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 """Errors of writing that are nobody's mistake."""
+DEAD_LETTERS = "dead-letters.jsonl"
+"""The file in the folder with messages of sources that could not be used, unless another is named."""
 DRAIN = 20
 """Seconds in which requests that have begun may end when the service stops."""
 
@@ -39,6 +46,10 @@ class Asked:
     limits: Limits
     every: int
     """Entries between two checkpoints."""
+    sources: tuple[Address, ...] = ()
+    """Brokers that are read."""
+    dead_letters: str | None = None
+    """The file for their messages that cannot be used; None: in the folder."""
 
 
 class Server(uvicorn.Server):
@@ -58,11 +69,14 @@ def serve(folder: Folder, config: Config, asked: Asked) -> int:
             f"a folder without tokens is served on 127.0.0.1 only, not on {asked.host}; "
             f"add one with weft token add {folder.path} --scope admin"
         )
-    listening = _listen(asked.host, asked.port)
+    allow_descriptors(asked.limits.connections + 100)
+    listening = listen(asked.host, asked.port)
     app = App(tokens, asked.limits, tell_error)
+    log = logging.getLogger("uvicorn")
+    log.handlers, log.propagate = [Lines(logging.WARNING)], False
     settings = uvicorn.Config(
         app, http=protocol(asked.limits.seconds, asked.limits.connections), ws="none", lifespan="off",
-        access_log=False, log_config=None, server_header=False, date_header=False,
+        access_log=False, proxy_headers=False, log_config=None, server_header=False, date_header=False,
         timeout_graceful_shutdown=DRAIN, timeout_keep_alive=30, backlog=2048,
     )  # fmt: skip
     return asyncio.Runner(loop_factory=settings.get_loop_factory()).run(
@@ -78,6 +92,7 @@ async def _serve(
 
     def stop(number: int) -> None:
         stopped.append(number)
+        app.stopping.set()
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -86,8 +101,9 @@ async def _serve(
     answering = asyncio.create_task(server.serve([listening]))
     host, port = listening.getsockname()[:2]
     tell(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}, recovering {folder.path}", port=port)
+    sources: list[Source] = []
     try:
-        service = await asyncio.to_thread(_open, folder, config, asked)
+        service = await asyncio.to_thread(_open, folder, config, asked, sources)
     except BaseException:
         server.should_exit = True
         await answering
@@ -96,19 +112,27 @@ async def _serve(
     tell(f"ready at entry {service.seq}", seq=service.seq)
     await answering
     tell("stopping: finishing what is queued, writing a checkpoint")
+    for source in sources:
+        await asyncio.to_thread(source.stop)
     await asyncio.to_thread(service.writer.stop)
     folder.unlock()
     tell(f"stopped at entry {service.seq}", seq=service.seq)
     return 130 if signal.SIGINT in stopped else 0
 
 
-def _open(folder: Folder, config: Config, asked: Asked) -> Service:
+def _open(folder: Folder, config: Config, asked: Asked, sources: list[Source]) -> Service:
     recovered = recover(folder, config)
     for note in recovered.notes:
         tell(note, "warning")
     warm(recovered.model)
     service = Service(folder, config, recovered, limits=asked.limits, every=asked.every, fail=_end, tell=tell)
+    if asked.sources:
+        letters = DeadLetters(asked.dead_letters or folder.path / DEAD_LETTERS)
+        sources += [Source(address, service, recovered.log, letters, _end) for address in asked.sources]
+        service.further_metrics = lambda: metrics_of(sources)
     service.writer.start()
+    for source in sources:
+        source.start()
     return service
 
 
@@ -133,7 +157,21 @@ def warm(model: Model) -> None:
         Model.from_bytes(twin.to_bytes())
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def allow_descriptors(count: int) -> None:
+    """Raise the limit of open files, as far as the system lets; say so if that is not far enough."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if wanted < count:
+        tell(f"the system allows {wanted} open files, fewer than --most-connections needs; raise ulimit -n", "warning")
+
+
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens once the server takes it; OSError, with a sentence, if the address cannot be had."""
     name = host.strip("[]")
     listening = socket.socket(socket.AF_INET6 if ":" in name else socket.AF_INET)

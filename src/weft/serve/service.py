@@ -4,19 +4,24 @@ import asyncio
 import math
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from weft.methods.forgetting import remains_of
 from weft.model import Model
 from weft.serve import applying
 from weft.serve.checkpointing import Checkpointing
 from weft.serve.checkpoints import Writing
+from weft.serve.compacting import Compaction
 from weft.serve.entries import Row, Task
 from weft.serve.figures import Figures
 from weft.serve.folder import Config, Folder
 from weft.serve.limits import Limits
+from weft.serve.log import NAME
 from weft.serve.messages import ExplainAnswer, PredictAnswer, TaskAnswer, TasksAnswer
 from weft.serve.metrics import Figure, resident_bytes, text_of
+from weft.serve.policies import policy_of
 from weft.serve.problems import Problem
 from weft.serve.recovery import Recovered, recover
 from weft.serve.requests import Done, Outcome, Request
@@ -34,13 +39,18 @@ class Service:
     ) -> None:  # fmt: skip
         self.folder, self.config, self.limits = folder, config, limits
         self.figures = Figures()
-        self.figures.expired = recovered.log.head.expired
+        head = recovered.log.head
+        self.figures.expired, self.figures.log_first = head.expired, head.first
         self.model: Model = recovered.model
         self._log = recovered.log
         checkpointing = Checkpointing(folder, config, self.figures, every, recovered.checkpoint, tell)
+        checkpointing.forget(Compaction(recovered.log).pending())
         self.writer = Writer(recovered, config, checkpointing, self.figures, fail)
-        self._remembered_at = -1
-        self._remembered = 0
+        self.further_metrics: Callable[[], str] = str
+        """Figures of what feeds the service, as text."""
+        self.live_at = 0.0
+        """When `live_text`, the last message to live pages, was made, on the monotonic clock."""
+        self.live_text = b""
 
     @classmethod
     def opened(cls, folder: Folder, config: Config, **settings: Any) -> "Service":
@@ -62,9 +72,9 @@ class Service:
         future: asyncio.Future[list[Outcome]] = loop.create_future()
 
         def done(outcomes: list[Outcome]) -> None:
-            loop.call_soon_threadsafe(_resolve, future, outcomes)
+            _resolve(future, outcomes)
 
-        self.writer.put(Job(requests, done), self.limits.queue)
+        self.writer.put(Job(requests, done, loop=loop), self.limits.queue)
         return await future
 
     async def submit_one(self, request: Request) -> Done:
@@ -140,7 +150,18 @@ class Service:
                 row, recent = self.model.tally[name], self.model.tally.recent[name]["error"]
         except (KeyError, ValueError):
             raise Problem("unknown_task", 404, "the model does not know the task", "see GET /v1/tasks") from None
-        return _task_answer({"task": name, **row}, recent)
+        answer = _task_answer({"task": name, **row}, recent)
+        with suppress(ValueError):  # learners without a policy
+            answer.gives, answer.receives = policy_of(self.model, name)
+        return answer
+
+    def remains(self) -> list[str]:
+        """Where something of a task that was forgotten is still to be found."""
+        return [
+            *remains_of(self.model.learner),
+            "Its events are in the log and in checkpoints until the log is compacted, which has begun.",
+            "Copies that were made before, such as those of weft backup, still hold it.",
+        ]
 
     # --- about itself ---
 
@@ -166,8 +187,10 @@ class Service:
             Figure("weft_predictions_total", "counter", "Predictions that were not remembered.", figures.predictions),
             Figure("weft_queue_length", "gauge", "Requests that wait for the writer.", self.writer.waiting),
             Figure("weft_log_bytes", "gauge", "Size of the log on disk.", size),
+            Figure("weft_log_first", "gauge", "The first entry of the log that is kept.", figures.log_first),
             Figure("weft_checkpoint_seq", "gauge", "The entry of the last checkpoint.", figures.checkpoint_seq),
             Figure("weft_checkpoints_total", "counter", "Checkpoints since the start.", figures.checkpoints),
+            Figure("weft_compactions_total", "counter", "Times forgotten tasks left the log.", figures.compactions),
             Figure("weft_checkpoint_seconds", "gauge", "Time to write the last one.", figures.checkpoint_seconds),
             Figure("weft_checkpoint_pause_seconds", "gauge", "Pause of learning for it.", figures.checkpoint_pause),
             Figure("process_resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes()),
@@ -175,7 +198,35 @@ class Service:
 
     def metrics(self) -> str:
         """The text of /metrics."""
-        return text_of(self.measured(), self.figures.commits, dict(self.figures.answers))
+        own = text_of(self.measured(), self.figures.commits, dict(self.figures.answers))
+        return own + self.further_metrics()
+
+
+class Compacted(NamedTuple):
+    """Forgotten tasks that were taken out of a log, and the bytes of the log before and after."""
+
+    tasks: int
+    before: int
+    after: int
+
+
+def compact(folder: Folder) -> Compacted:
+    """Take forgotten tasks out of the log of a folder that is not served."""
+    folder.locked()
+    try:
+        path, config = folder.path / NAME, folder.config()
+        before = path.stat().st_size
+        recovered = recover(folder, config)
+        tasks = len(recovered.log.read("SELECT task FROM forgotten"))
+        service = Service(folder, config, recovered, limits=Limits(), every=1 << 62, fail=_raise, tell=lambda _: None)
+        service.writer.compact()
+        return Compacted(tasks, before, path.stat().st_size)
+    finally:
+        folder.unlock()
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 def refused(error: ValueError) -> Problem:

@@ -1,19 +1,30 @@
 """The write-ahead log before SQLite reads it: what it would drop without a word.
 
-SQLite stops reading at the first frame whose checksum is wrong. At the end of the file that is a write that was cut
-short, and was never acknowledged. A frame that is damaged before a later commit was acknowledged, and is refused.
+SQLite stops reading at the first frame whose salts or checksum are wrong. At the end of the file that is a write that
+was cut short, and was never acknowledged. One commit at most is not flushed, and its frames may reach the disk in any
+order: a broken frame belongs to it unless a commit comes before the last frame of this turn of the file. In that case
+something that was acknowledged is damaged, and the log is refused.
 """
 
 import struct
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from weft.store.digests import FileError
 
 _HEADER, _FRAME = 32, 24
+
+
+class Frame(NamedTuple):
+    """The head of a page in the write-ahead log: whether it ends a commit, and its salts and checksum."""
+
+    at: int
+    is_commit: bool
+    salts: tuple[int, int]
+    sums: tuple[int, int]
 
 
 def dropped_tail(path: Path) -> int:
@@ -31,27 +42,33 @@ def dropped_tail(path: Path) -> int:
         if len(data) > _HEADER:
             raise FileError(f"{path} is damaged at its beginning; restore the folder from a backup")
         return len(data)
-    at, good, is_whole = _HEADER, _HEADER, True
-    while at + _FRAME + page_size <= len(data):
-        _, commit, *salts, sum_1, sum_2 = struct.unpack(">6I", data[at : at + _FRAME])
-        if salts != [salt_1, salt_2]:
-            break  # left from an earlier turn of the file
-        if is_whole:
-            sums = _checksum(data[at : at + 8], sums, order)
-            sums = _checksum(data[at + _FRAME : at + _FRAME + page_size], sums, order)
-            is_whole = sums == (sum_1, sum_2)
-            broken_at = at
-        at += _FRAME + page_size
-        if commit and is_whole:
-            good = at
-        elif commit and at < len(data) - page_size and _follows(data, at, (salt_1, salt_2)):
-            raise FileError(f"{path} is damaged at byte {broken_at}; restore the folder from a backup")
-    return at - good
+    frames = _frames(data, page_size)
+    is_ours = [frame.salts == (salt_1, salt_2) for frame in frames]
+    sound = good = 0
+    for at, frame in enumerate(frames):
+        sums = _checksum(data[frame.at : frame.at + 8], sums, order)
+        sums = _checksum(data[frame.at + _FRAME : frame.at + _FRAME + page_size], sums, order)
+        if sums != frame.sums:
+            break
+        if not is_ours[at]:  # frames of an earlier turn have other sums: its salts are damaged
+            is_ours[at] = True
+            break
+        sound += 1
+        if frame.is_commit:
+            good = sound
+    last = max((at for at, ours in enumerate(is_ours) if ours), default=-1)
+    if any(frames[at].is_commit and is_ours[at] for at in range(sound, last)):
+        raise FileError(f"{path} is damaged at byte {frames[sound].at}; restore the folder from a backup")
+    return (last + 1 - good) * (_FRAME + int(page_size))
 
 
-def _follows(data: bytes, at: int, salts: tuple[int, int]) -> bool:
-    """Whether a frame of the same turn begins there."""
-    return len(data) >= at + 16 and struct.unpack(">2I", data[at + 8 : at + 16]) == salts
+def _frames(data: bytes, page_size: int) -> list[Frame]:
+    """The heads of all frames that are there as a whole; those behind the last one of this turn are older."""
+    found = []
+    for at in range(_HEADER, len(data) - _FRAME - page_size + 1, _FRAME + page_size):
+        _, commit, salt_1, salt_2, sum_1, sum_2 = struct.unpack(">6I", data[at : at + _FRAME])
+        found.append(Frame(at, commit > 0, (salt_1, salt_2), (sum_1, sum_2)))
+    return found
 
 
 def _checksum(data: bytes, before: tuple[int, int], order: str) -> tuple[int, int]:

@@ -17,6 +17,8 @@ from weft.store.digests import FileError
 from weft.store.files import write_atomic
 
 FILE = "tokens.json"
+COOKIE = "weft"
+"""What the cookie of a browser is called that holds a token."""
 Scope = Literal["read", "learn", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Each includes those before it."""

@@ -1,5 +1,6 @@
 """NDJSON uploads: lines are learned in groups while they stream, and one bad line harms no other."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from weft.serve import messages
@@ -7,7 +8,7 @@ from weft.serve.decoding import line_to_request
 from weft.serve.http import too_large
 from weft.serve.limits import Limits
 from weft.serve.problems import Problem
-from weft.serve.requests import Request
+from weft.serve.requests import Outcome, Request
 from weft.serve.service import Service
 
 GROUP = 1000
@@ -23,6 +24,7 @@ class Upload:
         self._line = 0
         self._requests: list[Request] = []
         self._places: list[int] = []
+        self._flying: tuple[list[int], asyncio.Future[list[Outcome]]] | None = None
         self.accepted = self.duplicates = self.refused = self.seq = 0
         self.rejected: list[messages.Rejected] = []
 
@@ -32,13 +34,16 @@ class Upload:
         async for piece in pieces:
             *lines, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
             for line in lines:
-                await self._add(line)
+                self._add(line)
+                if len(self._requests) >= GROUP:
+                    await self._flush()
             if len(rest) > self._limits.line:
                 raise too_large(f"line {self._line + 1}", self._limits.line)
-        await self._add(rest)
+        self._add(rest)
         await self._flush()
+        await self._settle()
 
-    async def _add(self, line: bytes) -> None:
+    def _add(self, line: bytes) -> None:
         self._line += 1
         if not line or line.isspace():
             return
@@ -49,15 +54,23 @@ class Upload:
             self._places.append(self._line)
         except Problem as problem:
             self._reject(self._line, problem)
-        if len(self._requests) >= GROUP:
-            await self._flush()
 
     async def _flush(self) -> None:
         if not self._requests:
             return
         requests, places = self._requests, self._places
         self._requests, self._places = [], []
-        for place, outcome in zip(places, await self._service.submit(requests), strict=True):
+        await self._settle()
+        self._flying = places, asyncio.ensure_future(self._service.submit(requests))
+        await asyncio.sleep(0)  # it is queued now, before anything that comes later
+
+    async def _settle(self) -> None:
+        """Wait for the group that was handed on; the next one is read while that is learned."""
+        if self._flying is None:
+            return
+        places, found = self._flying
+        self._flying = None
+        for place, outcome in zip(places, await found, strict=True):
             if isinstance(outcome, Problem):
                 self._reject(place, outcome)
                 continue

@@ -5,21 +5,25 @@ answers. Nobody is answered before the commit has been flushed to disk. Whatever
 exit code 70, without an answer: what is on the disk then is found out at the next start.
 """
 
+import asyncio
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from weft.serve.applying import apply
+from weft.serve.applying import NOTHING, Issued
 from weft.serve.checkpointing import Checkpointing
-from weft.serve.entries import Learn
+from weft.serve.entries import Feedback, Forget, Gone, Learn, Policy
 from weft.serve.figures import Figures
 from weft.serve.folder import Config
+from weft.serve.history import History, Seen
+from weft.serve.log import Log
 from weft.serve.preparing import Group, Pending
 from weft.serve.problems import Problem
 from weft.serve.recovery import Recovered
 from weft.serve.requests import Done, Outcome, Request
+from weft.serve.together import Turns
 
 MOST_AT_ONCE = 2000
 """Requests in one group, about; a job is never divided."""
@@ -27,24 +31,41 @@ _RECENT = 1 << 16
 """So many scores are kept to answer requests that are sent again."""
 
 
+Told = Callable[[list[Outcome]], None]
+
+
 class Job(NamedTuple):
-    """Requests of one caller, in order, and who is told what came of them. `work` runs between groups instead."""
+    """Requests of one caller, in order, and who is told what came of them. `work` runs between groups instead.
+
+    `within` is called in the transaction of the group, with what is known of the requests before they are learned: what
+    it writes to the log is committed with them.
+
+    With a `loop`, `done` is called there, with those of all other jobs of a group at one time.
+    """
 
     requests: list[Request]
-    done: Callable[[list[Outcome]], None]
+    done: Told
     work: Callable[[], Any] | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    within: Callable[[Log, list[Pending | Outcome]], None] | None = None
 
 
 class Clock:
     """Seconds since 1970 that never go back: steps of the machine's clock while the service runs are not seen."""
 
-    def __init__(self, least: float) -> None:
-        self._wall = max(time.time(), least)
-        self._began = time.monotonic()
+    def __init__(
+        self,
+        least: float,
+        wall: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._monotonic = monotonic
+        self._wall = max(wall(), least)
+        self._began = monotonic()
 
     def now(self) -> float:
         """The time."""
-        return self._wall + (time.monotonic() - self._began)
+        return self._wall + (self._monotonic() - self._began)
 
 
 class Writer:
@@ -63,9 +84,11 @@ class Writer:
         self._waiting = 0
         self.lock = threading.Lock()
         """Held while an entry is applied and `seq` is raised: who holds it sees the model after entry `seq`."""
+        self.history = History()
         self._turn = threading.Condition()
         self._is_stopping = False
-        self._recent: dict[int, Any] = {}
+        self._recent: deque[Issued] = deque(maxlen=_RECENT)  # of the last entries, the latest at the end
+        self._turns = Turns()
         self._thread = threading.Thread(target=self._run, name="weft-writer", daemon=True)
 
     def start(self) -> None:
@@ -99,20 +122,24 @@ class Writer:
 
     def _run(self) -> None:
         try:
-            while jobs := self._take():
-                self._serve(jobs)
-                self._checkpointing.look(self.model, self.seq, self._log)
+            while (jobs := self._take()) is not None:
+                if jobs:
+                    self._serve(jobs)
+                else:
+                    self._rest()
+                self._look()
             self._checkpointing.finish(self.model, self.seq, self._log)
             self._log.close()
         except BaseException as error:
             self._fail(error)
 
-    def _take(self) -> list[Job]:
-        """The next jobs; none when the writer has to end."""
+    def _take(self) -> list[Job] | None:
+        """The next jobs; an empty list when none came for a while, None when the writer has to end."""
         with self._turn:
-            while not self._jobs and not self._is_stopping:
-                if not self._turn.wait(1.0):
-                    self._rest()
+            if not self._jobs and not self._is_stopping:
+                self._turn.wait(0.02 if self._checkpointing.is_busy else 1.0)
+            if not self._jobs:
+                return None if self._is_stopping else []
             taken: list[Job] = []
             count = 0
             while self._jobs and (count < MOST_AT_ONCE or not taken):
@@ -126,10 +153,30 @@ class Writer:
 
     def _rest(self) -> None:
         """When nothing is queued."""
-        self._checkpointing.look(self.model, self.seq, self._log)
         now = self._clock.now()
         if self._checkpointing.is_time_to_expire(now):
             self.figures.expired += self._log.expire(now - self._config.remember_for)
+
+    def _look(self) -> None:
+        """After a group, or when nothing is queued."""
+        checkpointing = self._checkpointing
+        with self.lock:
+            self.history.look(self.model, self._clock.now())
+        checkpointing.look(self.model, self.seq, self._log)
+        if checkpointing.needs_entry(self.seq):
+            self._log.begin()
+            self._log.commit(self.seq + 1, [Gone()], self._config.recognise, self._clock.now())
+            self._recent.append(NOTHING)
+            with self.lock:
+                self.seq += 1
+
+    def compact(self) -> None:
+        """In place of `start`: take forgotten tasks out of the log, and close it."""
+        while self._checkpointing.is_busy:
+            self._look()
+            time.sleep(0.001)
+        self._log.write("VACUUM")
+        self._log.close()
 
     def _serve(self, jobs: list[Job]) -> None:
         if jobs[-1].work is not None:
@@ -143,43 +190,74 @@ class Writer:
         now = self._clock.now()
         self._log.begin()
         group = Group(self._log, self.model, self.seq + 1, now, now - self._config.remember_for)
+        group.look_up(request for job in jobs for request in job.requests)
         placed = [[group.add(request) for request in job.requests] for job in jobs]
+        watched = [(job.within, places) for job, places in zip(jobs, placed, strict=True) if job.within is not None]
+        for within, places in watched:
+            within(self._log, places)
         if group.entries:
+            group.claim()
             self._log.commit(group.first, group.entries, self._config.recognise, now)
             self.figures.commits.observe(time.monotonic() - began)
+        elif watched:
+            self._log.end()
         else:
             self._log.abandon()
+        for seq, entry in enumerate(group.entries, group.first):
+            if type(entry) is Forget:
+                self._checkpointing.forget(seq)
         self.figures.refused_labels_expired += group.expired
         outcomes = self._apply(group)
+        told: dict[asyncio.AbstractEventLoop, list[tuple[Told, list[Outcome]]]] = {}
         for job, places in zip(jobs, placed, strict=True):
-            answers = [self._answer(place, outcomes, group.first) for place in places]
+            answers = [self._answer(place, outcomes) for place in places]
             self.figures.count(answers)
-            job.done(answers)
+            if job.loop is None:
+                job.done(answers)
+            else:
+                told.setdefault(job.loop, []).append((job.done, answers))
+        for loop, found in told.items():
+            loop.call_soon_threadsafe(_tell, found)
 
     def _apply(self, group: Group) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        model, recent = self.model, self._recent
-        for seq, entry in enumerate(group.entries, group.first):
+        model, recent, entries = self.model, self._recent, group.entries
+        start = 0
+        while start < len(entries):
+            part = self._turns.next(model, entries, start)
             with self.lock:
-                applied = apply(model, entry)
-                self.seq = seq
-            if applied.refused is not None:
-                if isinstance(entry, Learn) and entry.id is not None:
-                    self._log.release(entry.id)
-                outcomes.append(Problem("refused", 422, applied.refused, "see the message"))
-            else:
-                recent[seq] = applied.issued
-                outcomes.append(Done(seq, applied.issued))
-        while len(recent) > _RECENT:
-            del recent[next(iter(recent))]
+                applied = self._turns.apply(model, part)
+                for seq, (entry, issued) in enumerate(zip(part, applied, strict=True), self.seq + 1):
+                    if isinstance(entry, Learn | Feedback):
+                        if isinstance(issued, Issued):
+                            self.history.add(entry.task, Seen(seq, entry.y, issued.score))
+                    elif isinstance(entry, Forget):
+                        self.history.forget(entry.task)
+                self.seq += len(part)
+            for seq, (entry, issued) in enumerate(zip(part, applied, strict=True), group.first + start):
+                if isinstance(issued, str):
+                    recent.append(NOTHING)
+                    if isinstance(entry, Learn) and entry.id is not None:
+                        self._log.release(entry.id)
+                    status = 409 if isinstance(entry, Policy) else 422
+                    outcomes.append(Problem("refused", status, issued, "see the message"))
+                else:
+                    recent.append(issued)
+                    outcomes.append(Done(seq, issued))
+            start += len(part)
         return outcomes
 
-    def _answer(self, place: Pending | Outcome, outcomes: list[Outcome], first: int) -> Outcome:
+    def _answer(self, place: Pending | Outcome, outcomes: list[Outcome]) -> Outcome:
         if isinstance(place, Pending):
             found = outcomes[place.at]
-            if isinstance(found, Done):
+            if (place.duplicate or place.correction) and isinstance(found, Done):
                 return found._replace(duplicate=place.duplicate, correction=place.correction)
             return found
-        if isinstance(place, Done) and place.seq in self._recent:
-            return place._replace(issued=self._recent[place.seq])
+        if isinstance(place, Done) and self.seq - len(self._recent) < place.seq <= self.seq:
+            return place._replace(issued=self._recent[place.seq - self.seq - 1])
         return place
+
+
+def _tell(found: list[tuple[Told, list[Outcome]]]) -> None:
+    for done, outcomes in found:
+        done(outcomes)
