@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from weft.client import Client
+    from weft.client.asynchronous import AsyncClient
     from weft.evaluation.comparison import compare
     from weft.evaluation.tuning import tune
     from weft.learners.catalogue import catalogue, register
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from weft.streams.reading import read
 
 _HOMES = {
+    "AsyncClient": "weft.client.asynchronous",
     "Client": "weft.client",
     "Model": "weft.model",
     "Multiclass": "weft.reductions.per_class",
@@ -36,9 +38,10 @@ _HOMES = {
     "register": "weft.learners.catalogue",
     "tune": "weft.evaluation.tuning",
 }
-_PACKAGES = ("evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
+_PACKAGES = ("cluster", "evaluation", "geometry", "guarantees", "maths", "reductions", "streams")
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "Model",
     "Multiclass",

@@ -9,7 +9,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,15 @@ LARGEST_LABEL = 1e100
 SIZE = f"labels lie within -{LARGEST_LABEL:g} .. {LARGEST_LABEL:g}, scale them or leave the row out"
 CLASSES = (
     "classification takes two classes (-1 and +1, 0 and 1, False and True, or two strings), "
-    'numbers need loss="square" or the like'
+    'numbers need loss="square" or the like (weft learn --regression), '
+    "more classes weft.Multiclass (weft learn --multiclass)"
 )
 
 Label = str | bool | int | float
 """A label as users write it."""
+
+LabelKind = Target | Literal["class"]
+"""What labels are for: what a learner predicts, or "class" for any number of classes."""
 
 
 class Labels(NamedTuple):
@@ -82,6 +86,9 @@ class Classes:
         if self.positive == 1 and not isinstance(self.positive, str | bool):
             usual = [label for label in new if is_number(label) and label in (0, -1)]
             return Classes(usual[0], self.positive) if usual else self
+        if len(new) > 1 and not any(_same(self.positive, label) for label in found):
+            shown = " and ".join(map(repr, new[:2]))
+            raise ValueError(f"positive={self.positive!r} is not one of the labels, such as {shown}; name one of them")
         return Classes(new[0], self.positive)
 
     def code_of(self, label: Label) -> float | None:
@@ -95,14 +102,15 @@ class Classes:
         """What to do about a label that is neither class."""
         if not self.is_complete or self == PLAIN:
             return CLASSES
-        return f"the classes of this model are {self.negative!r} and {self.positive!r}"
+        known = f"{self.negative!r} and {self.positive!r}"
+        return f"the classes of this model are {known}, more than two need weft.Multiclass (weft learn --multiclass)"
 
     def encoded(self, labels: Labels, dormant: bool) -> tuple[Floats, Array, "Classes"]:
         """-1 and +1 for classes and NaN for missing labels; which labels are neither class; and the classes now.
 
         `dormant`: 0 marks a task that is not learned, unless it is one of the classes.
         """
-        classes = self if self.is_complete else self.extended(_distinct(labels, dormant))
+        classes = self if self.is_complete else self.extended(distinct(labels, dormant))
         values = labels.values
         y = np.full(len(values), np.nan)
         is_class = np.isnan(values)
@@ -155,7 +163,7 @@ def _same(known: Label, label: Label) -> bool:
 
 def _first_classes(new: list[Label]) -> Classes:
     """The classes of a model that has met no label before: those of the kind that comes first, numbers or other."""
-    new = [label for label in new if is_number(label) == is_number(new[0])]
+    met, new = new, [label for label in new if is_number(label) == is_number(new[0])]
     if all(map(is_number, new)):
         if set(new) <= {-1, 1}:
             return Classes(-1, 1) if -1 in new else Classes(None, 1)
@@ -163,15 +171,20 @@ def _first_classes(new: list[Label]) -> Classes:
     if all(isinstance(label, bool) for label in new):
         return Classes(False, True)
     words = [label for label in new if isinstance(label, str)]
+    if len(words) == 1 and len(met) > 1:
+        other = next(label for label in met if label != words[0])
+        raise ValueError(
+            f"{words[0]!r} and {other!r} are labels of two kinds; write both as strings, or both as numbers"
+        )
     if len(words) == 1:
         raise ValueError(
-            f"{words[0]!r} is the only label so far; give both classes, negative first (classes=[..., ...]), "
-            "or begin with events of both"
+            f"{words[0]!r} is the only label so far; give both classes, negative first (classes=[..., ...]), the "
+            "schema's positive one (--positive), or begin with events of both"
         )
     return Classes(*sorted(words[:2])) if words else PLAIN
 
 
-def _distinct(labels: Labels, dormant: bool) -> list[Label]:
+def distinct(labels: Labels, dormant: bool) -> list[Label]:
     """The labels that appear, in order of appearance as far as that matters."""
     values = labels.values[~np.isnan(labels.values)]
     if labels.names is None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.blas import one_thread
+from weft.exchange import Exchange
 from weft.names import Name
 from weft.storage.batch import Batch, set_single, status
 from weft.storage.state import Plan
@@ -72,8 +73,29 @@ class Traits:
     """An entry whose value is NaN says that the feature is missing, which is not the same as zero."""
     cannot_forget: str = ""
     """Why no task can be taken out of the state, as the end of a sentence; "": one can."""
+    has_policies: bool = False
+    """A task may be kept from giving to the others, and from receiving: see `weft.policies`."""
     trace: tuple[str, ...] = TRACE
     """The columns of a trace."""
+    exchange: Exchange | None = None
+    """What shards exchange; None: nothing, if tasks are independent, or there can be no shards."""
+    cannot_shard: str = ""
+    """Why tasks cannot be spread over shards, as the end of a sentence, where the other traits do not say so."""
+
+    @property
+    def no_shards(self) -> str:
+        """Why there can be no shards, as the end of a sentence; "": there can."""
+        if self.independent or self.exchange is not None:
+            return ""
+        reasons = (
+            (self.cannot_shard, bool(self.cannot_shard)),
+            ("one model learns the rows of all tasks, and there are no tasks to be spread", self.pooled),
+            ("its models are made of rows, which tasks of other shards would have to see", self.keeps_rows),
+            ("all models are fitted to the rows of all tasks at once", self.refit_every > 0),
+            ("a step on one task moves the models of all others", self.counts_tasks or self.sums_over_tasks),
+            ("what tasks have in common is learned from all of their models", self.similarities),
+        )
+        return next((words for words, holds in reasons if holds), "its tasks are learned together, round by round")
 
 
 def _accept(tasks: int, features: int) -> None:

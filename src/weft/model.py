@@ -1,9 +1,8 @@
 """Model: a learner with its vocabulary, state and tally. What a user holds, saves and serves.
 
-Any thread may call any method at any time: `weft.guard` says how, and what `reads` and `changes` mean.
+Any thread may call any method at any time: `weft.threads.guard` says how, and what `reads` and `changes` mean.
 """
 
-import io
 import math
 import os
 import warnings
@@ -12,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from weft import html, parallel, refusals
 from weft.compiled.arrays import Floats
 from weft.compiled.jit import PLAIN
-from weft.forgetting import Forgetting
-from weft.guard import Guard, changes, held_back, reads
 from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain
 from weft.inspection.learned import Learned
@@ -24,24 +20,32 @@ from weft.kinds.frames import as_column
 from weft.labels import UNKNOWN, Classes, Label, named_classes
 from weft.learner import Learner, Target, Traits
 from weft.learners.catalogue import as_learner, built_in, is_known, register
+from weft.methods import refusals
+from weft.methods.forgetting import Forgetting
+from weft.methods.single_events import SINGLE_ROOM, SingleEvents, stream_of
 from weft.names import Name, Names, declared
+from weft.policies.apart import Policies
+from weft.policies.policy import Private
+from weft.policies.shown import Shown
 from weft.schema import Schema
-from weft.single_events import SINGLE_ROOM, SingleEvents, stream_of
 from weft.storage.batch import Batch, empty_batch
 from weft.storage.growth import make_room_for_names, make_room_for_round, room_for_names
 from weft.storage.rows import as_table
 from weft.storage.single import Single
 from weft.storage.state import Sizes
 from weft.store.digests import FileError
-from weft.store.files import Output
 from weft.store.model_file import Parts, unpack_model, write_model
 from weft.store.reading import read_file
+from weft.store.saved import Saved
 from weft.stream import Stream
-from weft.tally import Tally
+from weft.tally.counts import Tally
+from weft.text import html
+from weft.threads import parallel
+from weft.threads.guard import Guard, changes, held_back, reads
 from weft.vocabulary import Proposal, Vocabulary
 
 
-class Model(SingleEvents, Forgetting, Learned):
+class Model(SingleEvents, Forgetting, Policies, Shown, Learned, Saved):
     """One model per task, all learned together from one stream.
 
     `learner` is a name of the catalogue, with its parameters as keywords, or a learner that is already built; without
@@ -93,12 +97,13 @@ class Model(SingleEvents, Forgetting, Learned):
         self.vocabulary = parts.vocabulary
         self.state = parts.state
         loss = self.learner.tally_loss
-        self.tally = Tally(self.vocabulary.tasks, self.target, loss, parts.tally, self._guard, parts.recent)
+        self._tally = Tally(self.vocabulary.tasks, self.target, loss, parts.tally, self._guard, parts.recent)
+        self._policies: dict[Name, Private] = {}
         self._slots = self.vocabulary.tasks.slots
         self._set_classes(parts.classes)
         self._schema = parts.schema
         self._encoder = None
-        self._width: int | None = None  # of the dense tables that were learned
+        self._width = parts.width
         self.vocabulary.reads_missing = self.traits.reads_missing
         self._may_warn = True
         self._single: Single | None = None
@@ -132,10 +137,10 @@ class Model(SingleEvents, Forgetting, Learned):
     @reads
     def _described(self) -> str:
         tasks, features = self._sizes
-        return f"Model({self.learner!r}, {tasks} tasks, {features} features, {self.tally.total['events']} events)"
+        return f"Model({self.learner!r}, {tasks} tasks, {features} features, {self._tally.total['events']} events)"
 
     def _repr_html_(self) -> str:
-        text = self.tally._repr_html_() if not self._guard.reason else ""
+        text = self._tally._repr_html_() if not self._guard.reason else ""
         return html.table("Model", ["learner", "parameters"], [(self.name, repr(self.learner))]) + text
 
     # --- learning ---
@@ -159,6 +164,13 @@ class Model(SingleEvents, Forgetting, Learned):
     @changes
     def _learn(self, stream: Stream, scores: Floats, trace: Floats) -> str | None:
         """Fill the scores and the trace; returns what the user is to be warned of."""
+        if self._policies and (apart := self._apart(stream)):
+            self._learn_apart(stream, apart, scores, trace)
+            return self._warning()
+        return self._learn_all(stream, scores, trace)
+
+    def _learn_all(self, stream: Stream, scores: Floats, trace: Floats, count: bool = True) -> str | None:
+        """The same where no task has a policy; whether predictions count in the tally."""
         hyper, learn = self.learner.hyper, self._kernels.learn
         proposal = self._proposed(stream)
         self._compile(trace)
@@ -177,7 +189,7 @@ class Model(SingleEvents, Forgetting, Learned):
             trace[:] = 0.0
             in_threads = len(shards) > 1
             rule = learn_shards if in_threads else learn_from
-            self._run(proposal, rule, lambda batch: self.tally.count(batch, scores), in_threads)
+            self._run(proposal, rule, lambda batch: self._tally.count(batch, scores) if count else None, in_threads)
             return self._warning()
 
     def _stream(self, source: Any) -> Stream:
@@ -207,9 +219,16 @@ class Model(SingleEvents, Forgetting, Learned):
             self._run(proposal, lambda batch, done: learner.fit(self.state, batch, done), lambda batch: None)
 
     def _proposed(self, stream: Stream) -> Proposal:
-        """The batch of a stream with its new names, checked before anything is changed."""
+        """The batch of a stream with its new names, checked before anything is changed, and room for them."""
+        proposal = self._checked(stream)
+        self._make_room_for_names(*self._sizes_after(proposal))
+        return proposal
+
+    def _checked(self, stream: Stream, known: Classes | None = None) -> Proposal:
+        """The batch of a stream with its new names; `known` are classes that the model will have."""
         refusals.refuse_weights(self.learner, stream)
-        known = stream.classes if self._classes == UNKNOWN else self._classes
+        if known is None:
+            known = stream.classes if self._classes == UNKNOWN else self._classes
         labels, classes = stream.targets(self.target, known)
         refusals.refuse_positions(self.vocabulary.features, self._width, stream)
         schema = stream.schema if self.vocabulary.features.size.later == 0 else None
@@ -218,7 +237,6 @@ class Model(SingleEvents, Forgetting, Learned):
         refusals.refuse_new_tasks(self.learner, proposal.tasks.names)
         tasks, features = self._sizes_after(proposal)
         refusals.expect_room(self.learner, tasks, features)
-        self._make_room_for_names(tasks, features)
         return proposal
 
     def _sizes_after(self, proposal: Proposal) -> tuple[int, int]:
@@ -240,7 +258,7 @@ class Model(SingleEvents, Forgetting, Learned):
         last = len(batch.rounds) - 1
         try:
             self._make_room_for_rounds(batch, 0, *self._sizes_after(proposal))
-            self.tally.flush()
+            self._tally.flush()
             self.vocabulary.accept(proposal)
             has_begun = True
             if proposal.classes is not self._classes:
@@ -274,7 +292,7 @@ class Model(SingleEvents, Forgetting, Learned):
             self._room = room_for_names(self.state, self.learner.plan)
         if tasks >= self._room.task or features > self._room.feature:
             self._replace_state(make_room_for_names(self.state, self.learner.plan, tasks, features, one_by_one))
-        self.tally.reserve(tasks)
+        self._tally.reserve(tasks)
 
     def _make_room_for_rounds(self, batch: Batch, done: int, tasks: int, features: int) -> None:
         """Room for the rounds of a batch from `done` on, at least for the first of them, and for so many names."""
@@ -307,23 +325,28 @@ class Model(SingleEvents, Forgetting, Learned):
         features are ignored (by `auto` and `adaptive` they count in the row's length, as they would in learning); an
         unknown task is scored as a new one would be.
         """
-        return self._like(X, task, self._scores(X, task))
+        return self._like(X, task, self._scores(X, task, reports_names=False))
 
-    def _scores(self, X: Any, task: Any) -> Floats:
+    def _scores(self, X: Any, task: Any, reports_names: bool = True) -> Floats:
         if not isinstance(X, Stream):
-            is_source = task is None and self._schema is not None
-            X = self._unlabelled(X) if is_source else Stream(X, None, task)
+            X = self._unlabelled(X, task, reports_names)
         refusals.refuse_other_schema(self._schema, X)
         refusals.refuse_positions(self.vocabulary.features, self._width, X)
         return self._score(X)
 
-    def _unlabelled(self, source: Any) -> Stream:
-        """Records or a data frame to be scored."""
-        assert self._schema is not None  # whoever calls has looked
-        stream = Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
-        if (strange := np.flatnonzero(self.strange_rows(stream))).size:
-            rows = f"row {strange[0]}" if len(strange) == 1 else f"{len(strange)} rows, the first is row {strange[0]},"
-            warnings.warn(f"{rows} without any feature that the model knows; are these the same fields?", stacklevel=4)
+    def _unlabelled(self, source: Any, task: Any, reports_names: bool) -> Stream:
+        """Rows, records or a data frame to be scored; the user is told of rows with unknown names only.
+
+        Without `reports_names`, of rows that are read by the schema alone.
+        """
+        if task is None and self._schema is not None:
+            stream = Stream.of_source(source, self._schema, has_labels=False, checks_fields=False)
+        else:
+            stream = Stream(source, None, task)
+            if stream.columns is not None or not reports_names:
+                return stream
+        if told := refusals.about_strange_rows(self.strange_rows(stream)):
+            warnings.warn(told, stacklevel=4)
         return stream
 
     def _like(self, X: Any, task: Any, found: Any) -> Any:
@@ -332,14 +355,20 @@ class Model(SingleEvents, Forgetting, Learned):
 
     @reads
     def _score(self, stream: Stream) -> Floats:
-        batch, state = self._read(stream)
+        if self._policies and (apart := self._apart(stream)):
+            return self._score_apart(stream, apart)
+        return self._score_all(stream, self.traits.reads_unknown)
+
+    def _score_all(self, stream: Stream, reads_unknown: bool) -> Floats:
+        """Scores where no task has a policy; features that are not known count, or are dropped."""
+        batch, state = self._read(stream, reads_unknown)
         scores = np.empty(len(stream))
         parallel.predict(self._kernels, self.learner.hyper, state, batch, scores)
         return scores
 
-    def _read(self, stream: Stream) -> tuple[Batch, Any]:
+    def _read(self, stream: Stream, reads_unknown: bool) -> tuple[Batch, Any]:
         """A batch for scoring, and the state with what its tasks need, which is kept for the next reader."""
-        batch, before = self.vocabulary.read(stream, self.traits.reads_unknown), self.state
+        batch, before = self.vocabulary.read(stream, reads_unknown), self.state
         state = self._hooks.prepare(before, batch.task)
         if state is not before:
             with self._guard.lock:
@@ -362,7 +391,10 @@ class Model(SingleEvents, Forgetting, Learned):
     @reads
     def strange_rows(self, stream: Stream) -> Any:
         """Which examples have features, but none that the model knows, as a mask."""
-        return self.vocabulary.strange_rows(stream)
+        found = self.vocabulary.strange_rows(stream)
+        for name, examples in self._apart(stream).items() if self._policies else ():
+            found[examples] &= self._policies[name].model.strange_rows(stream.only(examples))
+        return found
 
     def predict_proba(self, X: Any, task: Any = None) -> Any:
         """The probability of the positive class, one per row; for learners with the logistic loss."""
@@ -390,7 +422,9 @@ class Model(SingleEvents, Forgetting, Learned):
 
     @reads
     def _explain(self, stream: Stream, per_feature: bool) -> Explanation:
-        batch, state = self._read(stream)
+        if self._policies and (private := self._policies.get(stream.task_names[0])):
+            return self._explain_apart(private, stream, per_feature)
+        batch, state = self._read(stream, self.traits.reads_unknown)
         return explain(self.learner, state, self.vocabulary, batch, stream.task_names[0], per_feature)
 
     # --- files ---
@@ -401,26 +435,20 @@ class Model(SingleEvents, Forgetting, Learned):
 
         Nothing is learned meanwhile. `facts`, which JSON takes, are added to the header.
         """
-        tally, recent = self.tally.live, self.tally.live_recent
-        parts = Parts(self.learner, self.vocabulary, self.state, tally, self._classes, self._schema, recent)
+        tally, recent, policies = self._tally.live, self._tally.live_recent, self._saved_policies()
+        names, meaning = self.vocabulary, (self._classes, self._schema)
+        parts = Parts(self.learner, names, self.state, tally, *meaning, recent, self._width, policies)
         return write_model(parts, write, facts or {}).hex()
-
-    def to_bytes(self) -> bytes:
-        """The model as the bytes of its file: equal bytes are equal models."""
-        out = io.BytesIO()
-        self.write_to(out.write)
-        return out.getvalue()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file; a crash leaves the old file or the new one."""
-        with Output(path) as output:
-            self.write_to(output.write)
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> "Model":
         """The model that `to_bytes` wrote."""
-        model = cls.__new__(cls)
-        model._set(unpack_model(data))
+        model, parts = cls.__new__(cls), unpack_model(data)
+        model._set(parts)
+        try:
+            model._policies = model._restored_policies(parts.policies)
+        except ValueError as error:
+            raise FileError(f"the file's policies cannot be used: {error}") from None
         return model
 
     def __reduce__(self) -> Any:

@@ -99,6 +99,11 @@ class Names:
         yield from self._later
 
     @property
+    def later(self) -> list[Name]:
+        """The names after the columns; not to be changed."""
+        return self._later
+
+    @property
     def has_only_columns(self) -> bool:
         """Is every name its own slot?"""
         return not self._later

@@ -2,7 +2,8 @@
 
 The task of an event is one of its features, `x[key]`; without a key all events belong to one task. Numbers and truth
 values are features as they are; a string `us` of the feature `country` is the feature `country=us` with the value 1,
-and None is no feature.
+and None is no feature. The features of an event are learned in the order of their names, so that the order in a dict
+does not matter.
 
 >>> from river import datasets, evaluate, metrics
 >>> model = TaskClassifier(key="empty_server_form_handler")
@@ -15,10 +16,13 @@ True
 import math
 from typing import Any
 
-from river import base
+try:
+    from river import base
+except ModuleNotFoundError:
+    raise ImportError("weft.river needs river; install it with pip install 'weft[river]'") from None
 
 from weft.labels import Label, plain_label
-from weft.learners.catalogue import as_learner
+from weft.learners.catalogue import as_learner, for_numbers
 from weft.model import Model
 from weft.reductions.per_class import Multiclass
 
@@ -56,8 +60,7 @@ class TaskClassifier(base.Classifier):  # type: ignore[misc]
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes of what was learned; river's own walk over all objects would count the compiler."""
-        return 0 if self.model_ is None else len(self.model_.to_bytes())
+        return _memory(self.model_)
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn an event with its label."""
@@ -66,7 +69,7 @@ class TaskClassifier(base.Classifier):  # type: ignore[misc]
             kind = Model if not isinstance(label, str) and label in (-1, 0, 1) else Multiclass
             self.model_ = kind(self.learner, **self.parameters)
         task, features = _event(x, self.key)
-        self.model_.learn_one(features, label, task)
+        self.model_.learn_one(_in_order(features), label, task)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of every class known so far; empty before the first label."""
@@ -92,29 +95,47 @@ class TaskRegressor(base.Regressor):  # type: ignore[misc]
     learner
         A name of weft's catalogue.
     parameters
-        Parameters of the learner; the loss is `square` unless it is given.
+        Parameters of the learner; the loss is `square` unless it is given, or the first of the learner's losses that
+        predicts numbers.
     """
 
     def __init__(self, key: Any = None, learner: str = "auto", **parameters: Any) -> None:
         self.key = key
         self.learner = learner
         self.parameters = parameters
-        self.model_ = Model(learner, **{"loss": "square", **parameters})
+        self.model_ = Model(learner, **for_numbers(learner, parameters))
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes of what was learned, as in `TaskClassifier`."""
-        return len(self.model_.to_bytes())
+        return _memory(self.model_)
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn an event with its number."""
         task, features = _event(x, self.key)
-        self.model_.learn_one(features, float(y), task)
+        self.model_.learn_one(_in_order(features), float(y), task)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
         """The number that is expected."""
         task, features = _event(x, self.key)
         return self.model_.predict_one(features, task)
+
+
+class _Learned(base.Base):  # type: ignore[misc]
+    """What some models have learned, without their rules."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+
+def _memory(model: Model | Multiclass | None) -> int:
+    """The bytes that river finds when it walks over all that was learned.
+
+    From the model itself its walk leads through the compiled rule into the compiler, whose megabytes are not those of
+    the model, and whose weak references to functions that are gone raise ReferenceError.
+    """
+    models = model.models if isinstance(model, Multiclass) else [model] if model is not None else []
+    parts: list[Any] = [(one.state, one.vocabulary, one.tally) for one in models]
+    return int(_Learned([*parts, model.tally] if isinstance(model, Multiclass) else parts)._raw_memory_usage)
 
 
 def _both(model: Model) -> tuple[Label, Label]:
@@ -136,6 +157,15 @@ def _event(x: dict[Any, Any], key: Any) -> tuple[Any, dict[Any, float]]:
         else:
             features[name] = float(value)
     return ONE_TASK if key is None else _name(x[key]), features
+
+
+def _in_order(features: dict[Any, float]) -> dict[Any, float]:
+    """The same by name: features of river have no order, those of a model are numbered as they come."""
+    return dict(sorted(features.items(), key=_by_name))
+
+
+def _by_name(item: tuple[Any, float]) -> str:
+    return str(item[0])
 
 
 def _name(task: Any) -> Any:

@@ -6,9 +6,10 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
-from weft.kinds.inference import infer
+from weft.kinds.inference import Found, infer
+from weft.labels import plain_label
 
 _LISTS = ("text", "category", "numeric", "ignore")
 _ROLES = ("label", "id", "time", "weight", "round")
@@ -59,6 +60,7 @@ class Schema:
     round: str | None = None
     ngrams: int = 1
     hash_bits: int | None = None
+    _summary: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if self.task is not None and not isinstance(self.task, str):
@@ -128,10 +130,31 @@ class Schema:
         The task and the label are taken from usual names (`task`, `user`, ...; `label`, `y`, `target`, ...) where
         exactly one such field is there. Strings of several words are text; what looks like a date or an id is not used.
 
-        >>> print(Schema.infer([{"user": "ann", "body": "free money now", "label": "spam"}]))
-        task: user; label: label; text: body
+        Printed, it says what was found.
+
+        >>> schema = Schema.infer([{"user": "ann", "body": "free money now", "label": "spam"}])
+        >>> print(schema), schema == Schema(task="user", label="label", text=["body"])
+        task: user; label: label; 1 text
+        (None, True)
         """
-        return cls(**infer(source, cls(**told).to_json()).roles)
+        found = infer(source, cls(**told).to_json())
+        return cls(**found.roles)._with_summary(found)
+
+    def _with_summary(self, found: Found) -> "Schema":
+        """This schema, which tells what was found when it is printed."""
+        object.__setattr__(self, "_summary", self.summary(found))
+        return self
+
+    def summary(self, found: Found) -> str:
+        """In one line what the fields are, and how many features of which kind were found."""
+        kinds = list(found.kinds.values())
+        counts = [f"{kinds.count(kind)} {kind}" for kind in ("numeric", "category", "text") if kind in kinds]
+        labels = f" ({', '.join(str(plain_label(label)) for label in found.labels)})" if len(found.labels) == 2 else ""
+        parts = [f"task: {_shown(self.task)}", f"label: {_shown(self.label)}{labels}"]
+        parts.append(", ".join(counts) or "no features")
+        named = {role: getattr(self, role) for role in ("id", "time", "weight", "round")}
+        parts += [f"{role}: {name}" for role, name in named.items() if name]
+        return "; ".join(parts + ([f"ignored: {', '.join(self.ignore)}"] if self.ignore else []))
 
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold; fields that have their default are left out."""
@@ -178,22 +201,28 @@ class Schema:
         return words
 
     def __str__(self) -> str:
+        if self._summary:
+            return self._summary
         shown = {"ignore": "ignored", "features": "only"}
         return "; ".join(f"{shown.get(name, name)}: {_shown(value)}" for name, value in self.to_json().items())
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], what: str = "fields") -> str:
     """A remedy for a name that is not there: similar ones, or what there is."""
     known = sorted({*known})
     close = difflib.get_close_matches(name, known, 3)
     if close:
         return f"did you mean {', '.join(close)}?"
     shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-    return f"the fields are {shown}" if known else "there are no fields"
+    return f"the {what} are {shown}" if known else f"there are no {what}"
 
 
 def as_schema(schema: Any, keywords: Mapping[str, Any]) -> Schema:
     """A schema that was given as one, or by its keywords."""
+    known = [field.name for field in fields(Schema)]
+    for name in keywords:
+        if name not in known:
+            raise TypeError(f"a schema has no keyword {name!r}; {nearest(name, known, 'keywords')}")
     if schema is None:
         return Schema(**keywords)
     if not isinstance(schema, Schema):

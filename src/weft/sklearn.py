@@ -12,16 +12,22 @@ belong to one task. `fit` begins with a new model and learns the rows in their o
 (['buy', 'leave'], True)
 """
 
+import warnings
+from inspect import Parameter, Signature
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+except ModuleNotFoundError:
+    raise ImportError("weft.sklearn needs scikit-learn; install it with pip install 'weft[sklearn]'") from None
 
 from weft.labels import plain_label
-from weft.learners.catalogue import as_learner
+from weft.learners.catalogue import as_learner, catalogue, for_numbers
 from weft.maths.losses import LOGISTIC
 from weft.model import Model
 from weft.reductions.per_class import Multiclass
@@ -30,10 +36,28 @@ from weft.stream import Stream
 ONE_TASK = "all"
 """The name of the task where there is only one."""
 _OWN = ("learner", "task", "positive")
+FORGOTTEN = (
+    "this estimator was fitted with tasks, and these rows come without: they count as rows of one more task. Give "
+    "task=..., or make the task a column of X and name it; a scorer such as 'roc_auc' hands no tasks on"
+)
+"""What is said where metadata did not arrive."""
+
+
+class _AnyParameter:
+    """A signature with the parameters of all learners, made when it is asked for.
+
+    scikit-learn takes an attribute that no signature of an estimator's classes names for a mistake.
+    """
+
+    def __get__(self, estimator: object, kind: type) -> Signature:
+        names = sorted({each.name for entry in catalogue() for each in entry.parameters} - set(_OWN))
+        return Signature([Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in names])
 
 
 class _TaskEstimator(BaseEstimator):  # type: ignore[misc]
     """What both estimators share: parameters of the learner, tasks and rows."""
+
+    __signature__: Any = _AnyParameter()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of this estimator and those of its learner that were given."""
@@ -55,6 +79,10 @@ class _TaskEstimator(BaseEstimator):  # type: ignore[misc]
         column = self.task
         if column is None:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+            if reset:
+                self.has_tasks_ = task is not None
+            elif task is None and self.has_tasks_:
+                warnings.warn(FORGOTTEN, stacklevel=4)
             return X, ONE_TASK if task is None else _names(task, X.shape[0])
         if task is not None:
             raise ValueError(f"tasks are given twice: by the column {column!r} (task=...) and as metadata; keep one")
@@ -79,6 +107,8 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
 
     `model_` is the `weft.Model` behind it, or the `weft.Multiclass` if there are more than two classes.
     """
+
+    __signature__ = None  # that of __init__
 
     def __init__(self, learner: str = "auto", *, task: Any = None, positive: Any = None, **parameters: Any) -> None:
         self.learner = learner
@@ -167,8 +197,11 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
 class TaskRegressor(RegressorMixin, _TaskEstimator):  # type: ignore[misc]
     """A regressor with a model per task; `learner` and `task` as in `TaskClassifier`.
 
-    The loss is `square` unless `loss` is given. `model_` is the `weft.Model` behind it.
+    The loss is `square` unless `loss` is given, or the first of the learner's losses that predicts numbers. `model_` is
+    the `weft.Model` behind it.
     """
+
+    __signature__ = None  # that of __init__
 
     def __init__(self, learner: str = "auto", *, task: Any = None, **parameters: Any) -> None:
         self.learner = learner
@@ -190,7 +223,7 @@ class TaskRegressor(RegressorMixin, _TaskEstimator):  # type: ignore[misc]
         rows, names = self._rows(X, task, reset=reset)
         y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
         if reset:
-            self.model_: Any = Model(self.learner, **{"loss": "square", **self._parameters})
+            self.model_: Any = Model(self.learner, **for_numbers(self.learner, self._parameters))
         self.model_.learn(Stream(rows, y, names))
         return self
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
-from weft.encoding.collected import Encoded, label_codes, round_bounds
+from weft.encoding.collected import Encoded, round_bounds
 from weft.encoding.given import label_table, read_labels, read_weights
 from weft.encoding.sources import encode
-from weft.labels import PLAIN, SIZE, UNKNOWN, Classes, Labels, too_large
+from weft.kinds.frames import with_names
+from weft.labels import PLAIN, SIZE, UNKNOWN, Classes, LabelKind, Labels, too_large
 from weft.learner import Target
 from weft.names import Name, plain
 from weft.schema import Schema, as_schema
@@ -25,7 +26,7 @@ from weft.storage.events import (
     refuse_repeated_tasks,
 )
 from weft.storage.lexicon import CodedRows
-from weft.storage.rows import Rows, is_sparse, read_rows, tidy
+from weft.storage.rows import Given, Rows, is_sparse, read_given, some_rows, tidy
 
 
 class Stream:
@@ -52,11 +53,12 @@ class Stream:
     """What a reader of files knows of the classes from more events than these."""
     is_dense = False
     """Was it made from a dense table, in which every row has all columns?"""
+    _given: Given | None = None
     ids: list[Any] | None = None
     """What the field `id` of the schema holds, a value per example; None if there is no such field."""
 
     def __init__(self, X: Any, y: Any, task: Any, rounds: Any = None, *, weight: Any = None) -> None:
-        data = read_rows(X)
+        data, self._given = read_given(with_names(X))
         n = data.length
         if n == 0:
             raise ValueError("the stream is empty; give at least one row")
@@ -75,7 +77,7 @@ class Stream:
         coded: Coded,
         y: Floats | Labels | None,
         bounds: Ints | None,
-        checked_for: Target | None,
+        checked_for: LabelKind | None,
         weight: Floats | None = None,
     ) -> "Stream":
         """A stream of what a reader found; without `bounds` every event is a round. Labels as in `of_parts`."""
@@ -118,10 +120,9 @@ class Stream:
     @classmethod
     def of_encoded(cls, encoded: Encoded, schema: Schema) -> "Stream":
         """A stream of what an encoder found."""
-        coded, labels, rounds = encoded.coded, encoded.labels, encoded.rounds
+        coded, rounds = encoded.coded, encoded.rounds
         bounds = None if rounds is None else round_bounds(rounds, coded.tasks.tolist())
-        y = None if labels is None else label_codes(labels)
-        stream = cls.of_codes(coded, y, bounds, None, encoded.weight)
+        stream = cls.of_codes(coded, encoded.labels, bounds, None, encoded.weight)
         stream.schema, stream.ids = schema, encoded.ids
         return stream
 
@@ -199,7 +200,7 @@ class Stream:
         >>> Stream.shared([[1.0, 2.0]], [[1, -1, 1]], ["sport", "money", "news"]).row.tolist()
         [0, 0, 0]
         """
-        data = read_rows(X)
+        data, given = read_given(X)
         if isinstance(tasks, str) or not isinstance(tasks, Iterable):
             raise ValueError(f"tasks={tasks!r} must be a list of names, one per column of Y")
         Y = label_table(Y)
@@ -213,7 +214,10 @@ class Stream:
             raise ValueError("two columns of Y name the same task; give each column a name of its own")
         row, codes = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
         labels = Labels(Y.values.ravel(), Y.names)
-        return cls.of_parts(data, row, labels, codes, names, np.arange(0, n * k + 1, k), True)
+        stream = cls.of_parts(data, row, labels, codes, names, np.arange(0, n * k + 1, k), True)
+        stream.is_dense = isinstance(data.features, int) and not is_sparse(X)
+        stream._given = given
+        return stream
 
     def __len__(self) -> int:
         return len(self._row)
@@ -302,7 +306,7 @@ class Stream:
         if target == "point":
             return np.zeros(len(self)) if not self.has_labels else np.where(np.isnan(self._y), np.nan, 0.0), classes
         if not self.has_labels:
-            raise ValueError("the stream has no labels; give y, or choose the loss that predicts rows (uniclass)")
+            raise no_labels(self.schema, "give y, or choose the loss that predicts rows (uniclass)")
         if target == "real":
             self._refuse_names()
             return self._y.copy(), classes
@@ -362,25 +366,58 @@ class Stream:
         if self.coded is not None and isinstance(self.coded.rows, CodedRows):
             taken = Stream.of_codes(self.coded.take(examples), y, bounds if self.has_rounds else None, "real")
             return taken._with_columns_of(self, examples)
-        data, row = self._events.data, self._row[examples]
+        data, row, given = self._events.data, self._row[examples], self._given
         if len(row) and np.all(np.diff(row) >= 0):  # a contiguous piece
             first, last = int(row[0]), int(row[-1]) + 1
             edge = data.indptr[first : last + 1]
             piece = slice(int(edge[0]), int(edge[-1]))
             data = Rows(edge - edge[0], data.indices[piece], data.values[piece], data.features)
             row = row - first
+            given = None if given is None else given._replace(indptr=given.indptr[first : last + 1])
         codes, names = recode(self._events.codes[examples], self._events.names)
         taken = Stream.__new__(Stream)
         taken._set(data, row, y, codes, names, bounds, self.has_rounds)
+        taken._given = given
         return taken._with_columns_of(self, examples)
+
+    def only(self, examples: Ints) -> "Stream":
+        """Some examples, in ascending order, as if there were no others: features of dicts are numbered anew."""
+        which = np.searchsorted(self._bounds, examples, "right")
+        bounds = np.append(np.flatnonzero(np.diff(which, prepend=-1)), len(examples)).astype(np.int64)
+        y = Labels(self._y[examples], self._labels.names) if self.has_labels else None
+        if self.coded is not None and isinstance(self.coded.rows, CodedRows):
+            found = Stream.of_codes(self.coded.take(examples), y, bounds if self.has_rounds else None, "real")
+            return found._with_columns_of(self, examples)
+        rows, first, row = np.unique(self._row[examples], return_index=True, return_inverse=True)
+        order = np.argsort(first)  # rows in the order of the examples
+        data = some_rows(self._events.data, rows[order], self._given)
+        codes, names = recode(self._events.codes[examples], self._events.names)
+        found = Stream.__new__(Stream)
+        found._set(data, np.argsort(order)[row.ravel()], y, codes, names, bounds, self.has_rounds)
+        found.is_dense = self.is_dense
+        return found._with_columns_of(self, examples)
+
+    @property
+    def _coded_tasks(self) -> tuple[Ints, list[Name]]:
+        """The code of every example's task, and names by code, of which some may not occur."""
+        if self.coded is not None:
+            return self.coded.tasks, self.coded.task_names.names
+        return self._events.codes, self._events.names
 
     def _with_columns_of(self, whole: "Stream", examples: Ints) -> "Stream":
         """This part of a stream with the weights and ids of its examples."""
         self._weight = None if whole._weight is None else whole._weight[examples]
-        self.classes, self.schema = whole.classes, whole.schema
+        self.classes, self.schema, self.is_dense = whole.classes, whole.schema, whole.is_dense
         self.ids = None if whole.ids is None else [whole.ids[i] for i in examples.tolist()]
         return self
 
     def shuffled(self, seed: int) -> "Stream":
         """The same rounds in a random order."""
         return self.take(np.random.default_rng(seed).permutation(self.n_rounds))
+
+
+def no_labels(schema: Schema | None, remedy: str) -> ValueError:
+    """That a stream has no labels, and in which field of its records they would be."""
+    if schema is not None and schema.label is not None:
+        return ValueError(f"no record has a label in the field {schema.label!r}; give the records with their labels")
+    return ValueError(f"the stream has no labels; {remedy}")

@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import compiled
+from weft.encoding.missing_values import add_missing
 from weft.labels import PLAIN, Classes
-from weft.missing import add_missing
 from weft.names import MOST_NAMES, MOST_NESTED, Addition, Name, Names, plain
 from weft.schema import Schema
 from weft.storage.batch import SMALLEST, Batch
@@ -86,6 +86,15 @@ class Vocabulary:
         is_number = is_field[rows.indices] & (slots >= 0 if is_learned else np.isin(slots, self.fields))
         indptr, slots, values, known = add_missing(rows.indptr, slots, rows.values, is_number, self.fields)
         return _sorted_rows(indptr, slots, values), known
+
+    def locate_features(self, stream: Stream) -> tuple[Ints, Addition]:
+        """The slot of every entry of a stream's rows, in any order, as `propose` would number new names; and these."""
+        if stream.coded is not None and isinstance(stream.coded.rows, CodedRows):
+            return self._feature_codes.locate(stream.coded.rows.indices, stream.coded.rows.names)
+        rows = stream._events.data if stream.coded is None else stream.coded.rows
+        assert isinstance(rows, Rows)  # of numbered features, or of a stream that was not read from a file
+        slots, new = self.features.locate(rows.features)
+        return (rows.indices if slots is None else slots[rows.indices]), new
 
     def accept(self, proposal: Proposal) -> None:
         """Add the names of a proposal: all of them, or none if memory ends."""
@@ -219,6 +228,8 @@ def names_from_json(data: object) -> Names:
     columns = data.get("columns")
     if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= MOST_NAMES:
         raise ValueError(f"the number of columns is not an integer from 0 to {MOST_NAMES}")
+    if columns + len(data["names"]) > MOST_NAMES:
+        raise ValueError(f"{columns} columns and {len(data['names'])} names are more than {MOST_NAMES}")
     names = Names([_name(value) for value in data["names"]], columns)
     if len(names.slots) != len(data["names"]) or any(type(n) is int and 0 <= n < columns for n in names.slots):
         raise ValueError("a name appears twice")

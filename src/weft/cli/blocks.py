@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from weft.cli.colour_scale import GREY, Scale, scale_of
-from weft.cli.heat_map import figure
+from weft.drawing.colour_scale import GREY, Scale, scale_of
+from weft.drawing.words import figure
 from weft.inspection.relations import Relations, arranged
-from weft.printable import printable
+from weft.text.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,12 +1,14 @@
 """`weft compare`: several learners on the same events."""
 
+import os
 import sys
 from typing import Any
 
 import click
 
 from weft.cli.compiling import announced
-from weft.cli.options import Reading, example, file_options, json_option, parse_learner
+from weft.cli.options import Reading, example, file_options, json_option, parse_learner, quiet_option
+from weft.cli.pages import expect_page
 from weft.cli.schema_options import told_of
 from weft.cli.tables import console, plural, print_json, tell
 
@@ -15,6 +17,8 @@ DEFAULT = {"auto": "together", "auto alone": "alone", "auto pooled": "pooled"}
 OTHERS = {"binary": ("mt-ogd:loss=logistic", "arow", "pa", "pa:pooled=true"),
           "real": ("mt-ogd:loss=square", "pa:loss=epsilon-insensitive")}  # fmt: skip
 """Learners for labels of each kind that come after those."""
+MOST_CLASSES = 20
+"""More different integers than this are hardly classes."""
 TIME_LIMIT = 60.0
 """Seconds that a learner has, if all are compared and nothing else is said."""
 
@@ -23,6 +27,7 @@ TIME_LIMIT = 60.0
     """echo '{"task": "ann", "x": {"free": 1, "offer": 2}, "y": 1}' > events.jsonl""",
     'weft compare events.jsonl --learner pa --learner "implicit:norm=linf,C=0.5" --shuffles 3',
     "weft compare events.jsonl --all --shuffles 1 --time-limit 5",
+    "weft compare events.jsonl --shuffles 2 --report out.html",
 ))  # fmt: skip
 @click.argument("file")
 @click.option(
@@ -58,9 +63,11 @@ TIME_LIMIT = 60.0
 @click.option(
     "--raw", is_flag=True, help="Rows as they are. Otherwise they have length 1 and an intercept; auto scales itself."
 )
+@click.option("--report", "page", metavar="OUT.html", help="Also write a page of HTML: one file, without a network.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random orders.")
 @file_options
 @json_option
+@quiet_option
 def command(
     file: str,
     learners: tuple[str, ...],
@@ -72,6 +79,8 @@ def command(
     seed: int,
     reading: Reading,
     as_json: bool,
+    page: str | None,
+    quiet: bool,
 ) -> None:
     """Compare learners on FILE: does sharing help on these data?
 
@@ -90,18 +99,13 @@ def command(
     """
     from weft.evaluation.comparison import compare
 
-    chosen = _given(learners)
-    if not everyone and not learners:
-        stream = _whole(file, reading, "real")
-        chosen = _default(stream)
-    elif everyone:
-        stream = _whole(file, reading, "real")
-        chosen = _catalogue(stream) | chosen
-        time_limit = TIME_LIMIT if time_limit is None else time_limit
-    else:
-        stream = _whole(file, reading, _kind(chosen))
-    show = not as_json and sys.stderr.isatty()
-    with announced("learners"):
+    if page is not None:
+        expect_page(page, file)
+    stream, chosen = _asked(file, reading, _given(learners), everyone, quiet)
+    if everyone and time_limit is None:
+        time_limit = TIME_LIMIT
+    show = not (as_json or quiet) and sys.stderr.isatty()
+    with announced("learners", quiet):
         comparison = compare(
             stream,
             chosen,
@@ -116,6 +120,19 @@ def command(
         print_json(comparison.as_json())
     else:
         console().print(comparison)
+    if page is not None:
+        comparison.report(page, os.path.basename(file))
+        tell(f"weft: wrote {page}")
+
+
+def _asked(
+    file: str, reading: Reading, given: dict[str, Any], everyone: bool, quiet: bool
+) -> tuple[Any, dict[str, Any]]:
+    """The events of the file, and who learns them."""
+    if given and not everyone:
+        return _whole(file, reading, _kind(given), quiet), given
+    stream = _whole(file, reading, "class", quiet)
+    return stream, _catalogue(stream) | given if everyone else _default(stream)
 
 
 def _given(learners: tuple[str, ...]) -> dict[str, Any]:
@@ -168,11 +185,31 @@ def _catalogue(stream: Any) -> dict[str, Any]:
     }
 
 
-def _whole(file: str, reading: Reading, target: Any) -> Any:
+def _whole(file: str, reading: Reading, target: Any, quiet: bool) -> Any:
     """The file as one stream."""
     from weft.streams import read_whole
 
-    chunk = read_whole(file, target=target, schema=told_of((file,), reading).schema, **reading.keywords)
-    if chunk.skipped:
+    chunk = read_whole(file, target=target, schema=told_of((file,), reading, quiet).schema, **reading.keywords)
+    if chunk.skipped and not quiet:
         tell(f"weft: skipped {plural(len(chunk.skipped), 'line')}; the first is {chunk.skipped[0]}")
+    if target == "class":
+        _expect_two_classes(file, chunk.label_values, quiet)
     return chunk.stream
+
+
+def _expect_two_classes(file: str, labels: Any, quiet: bool) -> None:
+    """Refuse more than two classes that are not numbers; say that numbers are compared as numbers."""
+    import numpy as np
+
+    codes = np.unique(labels.values[~np.isnan(labels.values)])
+    if labels.names is None:
+        if not quiet and 2 < len(codes) <= MOST_CLASSES and np.all(codes == np.floor(codes)):
+            tell("weft: note: labels are numbers, and are compared as such; classes need weft learn --multiclass")
+        return
+    names = sorted(str(labels.names[int(code)]) for code in codes)
+    if len(names) > 2:
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise ValueError(
+            f"{file} has {len(names)} classes ({shown}), and weft compare takes two classes or numbers; "
+            f"weft learn {file} --model MODEL --multiclass learns all of them, and tells the error"
+        )

@@ -19,7 +19,7 @@ def announced(what: str, quiet: bool = False) -> Iterator["Compilation"]:
 
     def announce() -> None:
         if not quiet:
-            tell(f"weft: compiling {what} for this machine, once (5 to 40 s) ...")
+            tell(f"weft: compiling {what} for this machine, once (5 to 60 s) ...")
 
     with watched(announce) as compilation:
         yield compilation

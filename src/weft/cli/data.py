@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from weft.streams.known_sets import KnownSet
 
 
-@click.group("data", epilog=example("weft data list", "weft data get school --from https://example.org/sets"))
+@click.group("data", epilog=example("weft data list", "weft data get school"))
 def command() -> None:
     """The public data sets that weft knows by name.
 
@@ -46,16 +46,21 @@ def list_(as_json: bool) -> None:
     screen.print(table)
     screen.print(f"Looked in {' and in '.join(str(folder) for folder in folders())}.", soft_wrap=True)
     missing = [row["name"] for row in rows if row["state"] != "here"]
-    if missing:
-        screen.print(f"Fetch one: {program()} data get {missing[0]} --from ADDRESS", soft_wrap=True)
+    fetched = [row["name"] for row in rows if row["state"] != "here" and row["addresses"]]
+    if fetched:
+        screen.print(f"Fetch one: {program()} data get {fetched[0]}", soft_wrap=True)
+    others = [name for name in missing if name not in fetched]
+    if others:
+        screen.print(f"By hand ({program()} data get NAME says how): {', '.join(others)}", soft_wrap=True)
 
 
 def _row(known: "KnownSet") -> dict[str, Any]:
-    from weft.streams.download import sum_of
+    from weft.streams.conversion import is_published
     from weft.streams.known import find
+    from weft.streams.sources import BY_HAND, SOURCES
 
-    path = find(known.name)
-    state = "missing" if path is None else "here" if sum_of(path) == known.sha256 else "another file"
+    path, source = find(known.name), SOURCES.get(known.name)
+    state = "missing" if path is None else "here" if is_published(path.read_bytes(), known) else "another file"
     return {
         "name": known.name,
         "about": known.about,
@@ -68,42 +73,76 @@ def _row(known: "KnownSet") -> dict[str, Any]:
         "origin": known.origin,
         "terms": known.terms,
         "sha256": known.sha256,
+        "addresses": [] if source is None else list(source.addresses),
+        "licence": None if source is None else source.licence,
+        "by_hand": BY_HAND.get(known.name),
     }
 
 
-@command.command("get", epilog=example("weft data get school --from https://example.org/sets"))
+@command.command("get", epilog=example("weft data get school", "weft data get lenk --from https://example.org/sets"))
 @click.argument("name")
 @click.option(
     "--from",
     "address",
     metavar="ADDRESS",
     help="A folder on a server (http, https) or on this machine (file) that holds NAME.npz, or that file.  "
-    "[default: what WEFT_DATA_ADDRESS says]",
+    "[default: what WEFT_DATA_ADDRESS says, else the set's public addresses]",
 )
 def get(name: str, address: str | None) -> None:
     """Fetch the set NAME into the user's cache.
 
-    What has come before an interruption is kept, and the same command goes on from there. A file whose SHA-256
-    sum is not the published one is thrown away.
+    From ADDRESS comes NAME.npz: what has come before an interruption is kept, and the same command goes on from
+    there. A file whose SHA-256 sum is not the published one is thrown away.
+
+    Without ADDRESS the raw files are fetched from the public addresses of the set, and converted. Nobody publishes
+    sums of the raw files, so theirs are noted at the first fetch and compared at the next; the set made from them
+    must be the published one. For a set that cannot be fetched so, the command says where it is to be found.
     """
-    from weft.streams.download import address_of, fetch, sum_of, target_of
+    from weft.streams.conversion import is_published
+    from weft.streams.download import address_of, fetch, target_of
+    from weft.streams.fetched import fetch_and_convert
     from weft.streams.known import describe, find
 
     described = describe(name)
     path = find(name)
-    if path is not None and sum_of(path) == described.sha256:
+    if path is not None and is_published(path.read_bytes(), described):
         click.echo(f"{name} is here already: {path}")
         return
     target = target_of(described)
     if path is not None and path != target:
         raise ValueError(f"{path} is another file than the known set {name}, and is looked at first; remove it")
     source = address_of(described, address)
-    with _bar(name, described.size) as advance:
+    with _bar(name, described.size if source else None) as advance:
         try:
-            fetch(described, source, target, advance)
+            if source is None:
+                fetch_and_convert(described, target, advance)
+            else:
+                fetch(described, source, target, advance)
         except KeyboardInterrupt:
             click.echo(f"weft: stopped; {_kept(target)}the same command goes on from there", err=True)
             raise click.exceptions.Exit(130) from None
+    _tell(described, target)
+
+
+@command.command("convert", epilog=example("weft data convert school school.mat"))
+@click.argument("name")
+@click.argument("files", nargs=-1, required=True)
+def convert(name: str, files: tuple[str, ...]) -> None:
+    """Make the set NAME from its raw FILES, and put it into the user's cache.
+
+    For raw files that you have already, in the order of their addresses (weft data list --json). What is made must be
+    the published set.
+    """
+    from weft.store.files import write_atomic
+    from weft.streams.conversion import converted
+    from weft.streams.download import target_of
+    from weft.streams.known import describe
+
+    described = describe(name)
+    content = converted(described, [Path(file) for file in files])
+    target = target_of(described)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(target, content)
     _tell(described, target)
 
 
@@ -113,15 +152,19 @@ def _kept(target: Path) -> str:
 
 
 def _tell(described: "KnownSet", path: Path) -> None:
+    from weft.streams.sources import SOURCES
+
     screen = console()
     screen.print(f"{described.name}: {described.about}", soft_wrap=True)
     screen.print(f"  file    {path}", soft_wrap=True)
     screen.print(f"  origin  {described.origin}", soft_wrap=True)
     screen.print(f"  terms   {described.terms}", soft_wrap=True)
+    if described.name in SOURCES:
+        screen.print(f"  licence {SOURCES[described.name].licence}", soft_wrap=True)
 
 
 @contextmanager
-def _bar(name: str, size: int) -> Iterator[Callable[[int], None]]:
+def _bar(name: str, size: int | None) -> Iterator[Callable[[int], None]]:
     """Bytes and time left on standard error, if somebody is there to see it."""
     if not sys.stderr.isatty():
         yield lambda done: None

@@ -40,6 +40,8 @@ def _from_json(name: str, content: str) -> Any:
         data = json.loads(content)
     except json.JSONDecodeError as error:
         raise ValueError(f"{name}, line {error.lineno}: this is not JSON ({error.msg})") from None
+    except RecursionError:
+        raise ValueError(f"{name}: lists are nested too deeply; write edges as pairs of names") from None
     if not isinstance(data, dict):
         raise ValueError(
             f'{name}, line 1: a graph in JSON is an object such as {{"edges": [["ann", "bob"]]}} or '

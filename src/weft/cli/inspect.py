@@ -1,17 +1,29 @@
 """`weft inspect`: what a model file holds."""
 
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from weft.cli.inspect_borrowing import borrowed, print_borrowed
-from weft.cli.inspect_classes import inspect_classes
+from weft.cli.inspect_classes import Wanted, inspect_classes, refuse_for_classes
 from weft.cli.inspect_recent import print_recent, recent_rows
 from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
 from weft.cli.inspect_sharing import print_sharing, sharing
 from weft.cli.inspect_support import budget_facts, budget_lines, kept_rows, print_kept_rows, print_shares, shares
-from weft.cli.options import example, find_task, json_option, program, show_name, show_value
+from weft.cli.inspect_weights import heaviest, print_weights
+from weft.cli.options import (
+    Reading,
+    example,
+    file_options_beside_task,
+    find_task,
+    json_option,
+    program,
+    quiet_option,
+    show_name,
+    show_value,
+)
 from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
 
 if TYPE_CHECKING:
@@ -19,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_LONERS = 10
 """So many tasks are shown with their distances, unless all are asked for."""
+MOST_POLICIES = 8
+"""So many tasks are shown with their policies."""
 
 
 @click.command("inspect", epilog=example(
@@ -41,6 +55,7 @@ MOST_LONERS = 10
     metavar="FILE",
     help="Learn FILE anew with the model's learner: on all tasks, on every task alone, on all as one.",
 )
+@file_options_beside_task
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
 @click.option(
     "--relations",
@@ -55,17 +70,8 @@ MOST_LONERS = 10
     help="Draw how tasks are related, related tasks side by side, and who stands apart; up to 200 tasks one by one.",
 )
 @json_option
-def command(
-    model_path: str,
-    task: str | None,
-    top: int,
-    with_recent: bool,
-    against: str | None,
-    all_tasks: bool,
-    with_relations: bool,
-    plot: str | None,
-    as_json: bool,
-) -> None:
+@quiet_option
+def command(**given: Any) -> None:
     """Show what MODEL holds: its learner, its tasks, how well it did and how tasks are related.
 
     Of a learner whose models have an own and a shared part it also shows how far every task is from the
@@ -78,43 +84,69 @@ def command(
     marked as worse where its recent error is above its earlier one by more than chance would have it.
 
     --against FILE answers whether sharing helps: the learner of MODEL learns FILE three times, in its order, on all
-    tasks together, on every task alone and on all tasks as one; MODEL itself stays as it is.
+    tasks together, on every task alone and on all tasks as one; MODEL itself stays as it is. FILE is read by the
+    schema of MODEL; the options for fields and formats say what a model without a schema needs to know.
 
     --relations and --plot show the whole matrix of relations. Dark blue cells are closely related tasks, orange
     ones opposed, grey is a task with itself; bars tell how far each goes its own way.
     """
+    _inspect(Asked(**given))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `weft inspect` was asked for: its argument and options."""
+
+    model_path: str
+    task: str | None
+    top: int
+    with_recent: bool
+    against: str | None
+    reading: Reading
+    all_tasks: bool
+    with_relations: bool
+    plot: str | None
+    as_json: bool
+    quiet: bool
+
+
+def _inspect(asked: Asked) -> None:
     from weft.reductions.per_class import Multiclass, load
 
-    if plot is not None:
-        expect_svg(plot, model_path)
-    model = load(model_path)
+    if asked.plot is not None:
+        expect_svg(asked.plot, asked.model_path)
+    if asked.against is None and (asked.reading != Reading()):
+        raise ValueError("options about fields and formats say how --against FILE is read; give it, or leave them out")
+    model = load(asked.model_path)
+    name = find_task(model, asked.task) if asked.task is not None else None
     if isinstance(model, Multiclass):
-        inspect_classes(model, model_path, all_tasks, as_json)
+        refuse_for_classes({"--against": asked.against, "--relations": asked.with_relations, "--plot": asked.plot})
+        wanted = Wanted(name, asked.top, asked.with_recent, asked.all_tasks, asked.as_json)
+        inspect_classes(model, asked.model_path, wanted)
         return
-    name = find_task(model, task) if task is not None else None
-    facts = _facts(model, model_path)
-    if plot is not None:
-        plot_relations(model, plot)
-    if with_relations and as_json:
+    facts = _facts(model, asked.model_path)
+    if asked.plot is not None:
+        plot_relations(model, asked.plot, asked.quiet)
+    if asked.with_relations and asked.as_json:
         facts["relations"] |= matrix_of(model)
     if name is not None:
         facts["task"] = {"name": name, **model.tally[name], "recent": model.tally.recent[name]}
-        facts["task"] |= {"weights": _heaviest(model, name, top)}
-        facts["task"] |= {"rows": kept_rows(model, name, top)}
-    if against is not None:
-        facts["sharing"] = sharing(model, against)
-    if as_json:
+        facts["task"] |= {"weights": heaviest(model, name, asked.top)}
+        facts["task"] |= {"rows": kept_rows(model, name, asked.top)}
+    if asked.against is not None:
+        facts["sharing"] = sharing(model, asked.against, asked.reading)
+    if asked.as_json:
         if name is None:
             facts |= {"tasks": model.tally.rows(), "distances": _distances(model), "kept": shares(model)}
             facts |= {"borrowing": borrowed(model), "recent": recent_rows(model.tally)}
         print_json(facts)
-    elif against is not None:
-        print_sharing(model, facts["sharing"], all_tasks)
-    elif with_recent and name is None:
-        print_recent(model.tally, all_tasks)
+    elif asked.against is not None:
+        print_sharing(model, facts["sharing"], asked.all_tasks)
+    elif asked.with_recent and name is None:
+        print_recent(model.tally, asked.all_tasks)
     else:
-        _print(model, facts, name, all_tasks)
-        if with_relations:
+        _print(model, facts, name, asked.all_tasks)
+        if asked.with_relations:
             print_matrix(model)
 
 
@@ -131,6 +163,9 @@ def _facts(model: "Model", path: str) -> dict[str, Any]:
         },
         "budget": budget_facts(model),
         "relations": summary_of(model),
+        "classes": model.classes,
+        "schema": None if model.schema is None else model.schema.to_json(),
+        "policies": [{"task": name, **policy._asdict()} for name, policy in model.policies().items()],
         "total": model.tally.total,
     }
 
@@ -159,26 +194,6 @@ def _distances(model: "Model") -> list[dict[str, Any]] | None:
     ]  # fmt: skip
 
 
-def _heaviest(model: "Model", task: Any, top: int) -> list[dict[str, Any]] | None:
-    """The features with the largest weights of a task, in parts if it has some; None if there are no weights."""
-    import numpy as np
-
-    features = model.features
-    try:
-        own, shared, neighbours = model.parts_of(task)
-    except ValueError:
-        return None  # a kernel learner, or one that predicts points
-    others = shared + neighbours
-    largest = np.maximum(np.abs(own), np.abs(others))
-    order = [i for i in np.argsort(-largest, kind="stable")[:top].tolist() if largest[i] != 0.0]
-    parts = not model.views.isdisjoint(("distances", "scale"))
-    return [
-        {"feature": features[i], "weight": float(own[i] + others[i])}
-        | ({"own": float(own[i]), "shared": float(others[i])} if parts else {})
-        for i in order
-    ]
-
-
 def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) -> None:
     screen = console()
     learner = facts["learner"]
@@ -194,6 +209,10 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     table.add_row("parameters", settings or "none")
     table.add_row("holds", f"{count(counts['tasks'])} tasks, {count(counts['features'])} features")
     table.add_row("learned", f"{count(counts['events'])} events")
+    if facts["classes"] not in (None, (-1, 1)):  # -1 and +1 go without saying
+        table.add_row("classes", ", ".join(show_name(str(label)) for label in facts["classes"]))
+    if model.schema is not None:
+        table.add_row("schema", show_name(str(model.schema)))
     if facts["budget"] is not None:
         for name, words in budget_lines(facts["budget"]):
             table.add_row(name, words)
@@ -202,6 +221,10 @@ def _print(model: "Model", facts: dict[str, Any], task: Any, all_tasks: bool) ->
     table.add_row("relations", facts["relations"]["summary"])
     for pair in facts["relations"].get("strongest", []):
         table.add_row("", f"{' and '.join(map(show_name, pair['tasks']))}: {pair['relation']:.4g}")
+    for at, (task_name, policy) in enumerate(list(model.policies().items())[:MOST_POLICIES]):
+        table.add_row("" if at else "policies", f"{show_name(task_name)} {policy}")
+    if len(model.policies()) > MOST_POLICIES:
+        table.add_row("", f"and {count(len(model.policies()) - MOST_POLICIES)} more tasks")
     screen.print(table)
     if task is None:
         screen.print(tally_table(model.tally, all_tasks, title="Predictions before learning"))
@@ -233,36 +256,7 @@ def _print_task(screen: Any, facts: dict[str, Any], binary: bool) -> None:
     if facts["weights"] is None:
         screen.print("This model has no weights to show: a kernel learner keeps rows, or the matrix is too large.")
         return
-    if not facts["weights"]:
-        screen.print("All its weights are zero.")
-        return
-    if "own" in facts["weights"][0]:
-        _print_parts(screen, facts["weights"])
-        return
-    table = new_table("feature", "weight", "", title="Heaviest features")
-    table.columns[2].justify = "left"
-    largest = abs(facts["weights"][0]["weight"])
-    for item in facts["weights"]:
-        table.add_row(show_name(item["feature"]), f"{item['weight']:+.4f}", _bar(item["weight"], largest, 30))
-    screen.print(table)
-
-
-def _bar(weight: float, largest: float, width: int) -> str:
-    return ("+" if weight > 0 else "-") * max(weight != 0.0, round(width * abs(weight) / largest))
-
-
-def _print_parts(screen: Any, weights: list[dict[str, Any]]) -> None:
-    """Own and shared weights side by side, with bars of one scale."""
-    table = new_table("feature", "weight", "own", "", "shared", "", title="Heaviest features: own + shared = weight")
-    largest = max(abs(item[part]) for item in weights for part in ("own", "shared"))
-    for column in (3, 5):
-        table.columns[column].justify = "left"
-    for item in weights:
-        cells = [f"{item['weight']:+.4f}"]
-        for part in ("own", "shared"):
-            cells += [f"{item[part]:+.4f}", _bar(item[part], largest, 15)]
-        table.add_row(show_name(item["feature"]), *cells)
-    screen.print(table)
+    print_weights(screen, facts["weights"])
 
 
 def _print_distances(screen: Any, rows: list[dict[str, Any]] | None, all_tasks: bool) -> None:

@@ -3,10 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import show_name
-from weft.cli.tables import MOST_TASKS, count, new_table, number
+from weft.cli.tables import MOST_TASKS, count, fitting_table, number
 
 if TYPE_CHECKING:
     from weft.model import Model
+
+_COLUMNS = ["task", "stack", "own", "pooled", "loss", "own\nexpert", "pooled\nexpert", "below own\nexpert",
+            "guaranteed\nmargin"]  # fmt: skip
+_SPARE = ("pooled\nexpert", "own\nexpert", "guaranteed\nmargin", "pooled", "own", "stack")
+"""Columns that a narrow screen can do without, in that order."""
+_LOSSES = ("loss", "own_loss", "pooled_loss")
 
 
 def borrowed(model: "Model") -> list[dict[str, Any]] | None:
@@ -23,27 +29,13 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
     if not rows:
         return
     shown = rows if all_tasks or len(rows) <= MOST_TASKS + 1 else rows[:MOST_TASKS]
-    table = new_table(
-        "task", "stack", "own", "pooled", "loss", "own\nexpert", "pooled\nexpert", "below own\nexpert",
-        "guaranteed\nmargin",
-        title="What tasks borrow: weights of their mixture, and mean losses",
-    )  # fmt: skip
-    for row in [row for row in shown if row["events"]]:
-        weights = [f"{100.0 * row[part]:.0f}%" for part in ("stack", "own", "pooled")]
-        losses = [number(row[part] / row["events"], 3) for part in ("loss", "own_loss", "pooled_loss")]
-        table.add_row(show_name(row["task"]), *weights, *losses, _gain(row), number(row["certificate"], 2))
+    lines = [(_figures(row), "") for row in shown if row["events"]]
     rest = rows[len(shown) :]
     if rest:
-        table.add_row(f"{len(rest):,} smaller tasks", *[""] * 8, style="dim")
-    table.add_section()
-    events = sum(row["events"] for row in rows)
-    if events:
-        totals = {part: sum(row[part] for row in rows) for part in ("loss", "own_loss", "pooled_loss")}
-        least = min(row["certificate"] for row in rows)
-        means = [number(value / events, 3) for value in totals.values()]
-        words = [f"all {count(len(rows))} tasks", "", "", "", *means, _gain(totals), number(least, 2)]
-        table.add_row(*words, style="bold")
-    screen.print(table)
+        lines.append(([f"{len(rest):,} more", *[""] * 8], "dim"))
+    lines.append((_total(rows), "bold"))
+    title = "What tasks borrow: weights of their mixture, and mean losses"
+    screen.print(fitting_table(_COLUMNS, lines, _SPARE, title))
     worth = sorted(model.experts().items(), key=lambda item: -abs(item[1]))
     screen.print("Weights of the experts: " + ", ".join(f"{name} {weight:+.2f}" for name, weight in worth))
     unit = "nats" if model.target == "binary" else "half squares of its labels' spread"
@@ -54,6 +46,22 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
         "much the loss is below its bound, the total loss of the best part and a constant, which holds on any data.",
         style="dim",
     )
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    weights = [f"{100.0 * row[part]:.0f}%" for part in ("stack", "own", "pooled")]
+    losses = [number(row[part] / row["events"], 3) for part in _LOSSES]
+    return [show_name(row["task"]), *weights, *losses, _gain(row), number(row["certificate"], 2)]
+
+
+def _total(rows: list[dict[str, Any]]) -> list[str]:
+    """The same of all tasks together; no figures if they have no events."""
+    events, name = sum(row["events"] for row in rows), f"all {count(len(rows))}"
+    if not events:
+        return [name, *[""] * 8]
+    totals = {part: sum(row[part] for row in rows) for part in _LOSSES}
+    means = [number(value / events, 3) for value in totals.values()]
+    return [name, "", "", "", *means, _gain(totals), number(min(row["certificate"] for row in rows), 2)]
 
 
 def _gain(row: dict[str, Any]) -> str:

@@ -91,13 +91,15 @@ def expect_svg(plot: str, model_path: str) -> None:
     expect_place(plot)
 
 
-def plot_relations(model: "Model", plot: str) -> None:
+def plot_relations(model: "Model", plot: str, quiet: bool) -> None:
     """Draw the relations into a file."""
-    from weft.cli.heat_map import MOST_DRAWN, draw
+    from weft.drawing.heat_map import MOST_DRAWN, draw
     from weft.inspection.relations import read_relations
 
     found = read_relations(model)
     write_atomic(plot, draw(found).encode())
+    if quiet:
+        return
     what = "relations" if found.has_matrix else "personal parts"
     gathered = f", in {MOST_DRAWN} clusters" if found.has_matrix and found.tasks > MOST_DRAWN else ""
     tell(f"weft: drew the {what} of {plural(found.tasks, 'task')}{gathered} into {plot}")

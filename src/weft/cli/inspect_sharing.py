@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import Reading, show_name
+from weft.cli.schema_options import find_fields
 from weft.cli.tables import MOST_TASKS, console, count, new_table, number, share
 
 if TYPE_CHECKING:
@@ -11,12 +12,13 @@ if TYPE_CHECKING:
 SCOPES = ("together", "alone", "pooled")
 
 
-def sharing(model: "Model", file: str) -> dict[str, Any]:
+def sharing(model: "Model", file: str, reading: Reading) -> dict[str, Any]:
     """Errors of the model's learner on a file, in its order: per task and in all, with what sharing gains."""
     from weft.evaluation.comparison import compare
     from weft.streams import read_whole
 
-    stream = read_whole(file, target=model.target, schema=model.schema, **Reading().keywords).stream
+    fields = find_fields((file,), reading, model)
+    stream = read_whole(file, target=model.target, schema=fields.schema, **reading.keywords).stream
     entries = {scope: (model.name, {**model.parameters, "scope": scope}) for scope in SCOPES}
     found = compare(stream, entries, shuffles=0, progress=False)
     rows = [{name: row[name] for name in ("task", "events", *SCOPES)} for row in found.per_task()]

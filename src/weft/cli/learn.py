@@ -1,7 +1,5 @@
 """`weft learn`: a file of events into a model file."""
 
-import shlex
-import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -12,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.brokers.address import is_address, parse_address, shown
 from weft.cli.compiling import Watch, announced
+from weft.cli.learn_report import as_json, list_skipped, report, stopped
+from weft.cli.learn_shards import Sharding, learn_shards, shard_options
 from weft.cli.options import (
     Reading,
     Saving,
@@ -21,21 +22,19 @@ from weft.cli.options import (
     json_option,
     parse_settings,
     parse_tasks,
-    program,
     seconds_of,
 )
+from weft.cli.progress_bar import Bar
 from weft.cli.schema_options import Fields
-from weft.cli.tables import console, count, plural, print_json, share, tally_table, tell
-from weft.printable import printable
+from weft.cli.tables import print_json, tell
 
 if TYPE_CHECKING:
     from weft.cli.learning import ModelFile, Run
     from weft.cli.progress_file import Entry
     from weft.model import Model
+    from weft.reductions.per_class import Multiclass
 
 DEFAULT_LEARNER = "auto"
-LEAST_FOR_RATE = 10_000
-_MOST_SKIPPED = 10
 
 
 @click.command("learn", epilog=example(
@@ -66,6 +65,7 @@ _MOST_SKIPPED = 10
     help="A parameter of the learner, such as C=0.5; may be repeated.",
 )
 @click.option("--regression", is_flag=True, help="Labels are numbers: the same as --set loss=square.")
+@click.option("--multiclass", is_flag=True, help="Labels are more than two classes: a model per class, in one file.")
 @click.option(
     "--graph",
     metavar="FILE",
@@ -86,6 +86,18 @@ _MOST_SKIPPED = 10
     metavar="OUT",
     help="Write the predictions issued before learning to this file: CSV, or .jsonl or .parquet by its name.",
 )
+@click.option(
+    "--idle",
+    type=click.FloatRange(min=0.0),
+    metavar="SECONDS",
+    help="Stop when a broker has been silent for so long.  [default: go on until Ctrl-C]",
+)
+@click.option(
+    "--dead-letters",
+    metavar="FILE",
+    help="Append messages of a broker that cannot be read to this file, and go on; without it the first one stops.",
+)
+@shard_options
 @click.option("--restart", is_flag=True, help="Learn FILE from its first line, even if it was learned before.")
 @click.option("--keep-position", is_flag=True, help="Go on where FILE was left although the model was changed since.")
 @click.option("--all-tasks", is_flag=True, help="List every task, not only the 20 largest.")
@@ -100,7 +112,10 @@ def command(**given: Any) -> None:
     as qid and Vowpal Wabbit text need no options. - is standard input, .gz is unpacked. Every event is
     predicted before it is learned, so the table at the end tells how well the model would have done. Ctrl-C
     saves and stops; the same command goes on where it stopped, and learns only what is new when the file has
-    grown. A malformed line stops everything, and the model file stays as it was.
+    grown. A malformed line stops everything, and the model file stays as it was. FILE may be a broker:
+    kafka://HOST:PORT/TOPIC, redis://HOST:PORT/STREAM or nats://HOST:PORT/SUBJECT, whose messages are lines of
+    JSON; the position is saved with the model, so that no message is lost or learned twice. With --shards tasks
+    are learned in shards, which may be on several machines.
     """
     _learn(Asked(**given))
 
@@ -114,12 +129,16 @@ class Asked:
     learner: str | None
     settings: tuple[str, ...]
     regression: bool
+    multiclass: bool
     graph: str | None
     tasks: str | None
     reading: Reading
     every: int | None
     save_every: str | None
     predictions: str | None
+    idle: float | None
+    dead_letters: str | None
+    sharding: Sharding
     restart: bool
     keep_position: bool
     all_tasks: bool
@@ -134,19 +153,28 @@ def _learn(asked: Asked) -> None:
 
     began, path = time.perf_counter(), Path(asked.model_path)
     for file in asked.files:
-        format_of(file, asked.reading.format)
+        if is_address(file):
+            parse_address(file)
+        else:
+            format_of(file, asked.reading.format)
     expect_model_file(path)
     settings = asked.settings if asked.graph is None else (*asked.settings, f"graph={asked.graph}")
     if asked.regression and not any(text.replace(" ", "").startswith("loss=") for text in settings):
         settings = (*settings, "loss=square")
+    if asked.regression and asked.multiclass:
+        raise ValueError("labels are numbers with --regression, and classes with --multiclass; give one of the two")
+    asked.sharding.expect_shards()
     parameters, tasks = parse_settings(settings), parse_tasks(asked.tasks)
     what = asked.learner or (f"the learner of {path}" if path.exists() else DEFAULT_LEARNER)
     with locked(path), announced(what, asked.quiet) as compilation:
+        if asked.sharding.shards is not None:
+            learn_shards(asked, path, parameters, Watch(began, compilation))
+            return
         file, run = _learn_locked(asked, path, parameters, tasks, Watch(began, compilation))
     if run.stopped is not None:
         from weft.cli.signals import exit_code
 
-        for line in _stopped(asked, file, run):
+        for line in stopped(asked, file, run):
             tell(line)
         raise click.exceptions.Exit(exit_code(run.stopped))
 
@@ -172,23 +200,30 @@ def _learn_locked(asked: Asked, path: Path, parameters: dict[str, Any], tasks: A
         for file in asked.files:
             target, run = _learn_file(asked, path, model, file, fields, issued)
             model = target.model
-            _list_skipped(run, file)
+            list_skipped(run, shown(file))
             whole = whole.with_run(run)
             if run.stopped is not None:
                 break
     assert target is not None  # there is at least one file
     if asked.as_json:
-        print_json(_as_json(target, whole, watch))
+        print_json(as_json(target, whole, watch))
     elif not asked.quiet:
-        _report(target, whole, asked.files, new, before, watch, asked.all_tasks)
+        report(target, whole, asked.files, new, before, watch, asked.all_tasks)
     return file, whole
 
 
 def _learn_file(
-    asked: Asked, path: Path, model: "Model", file: str, fields: Fields, issued: Callable[[Any, Any], None]
+    asked: Asked, path: Path, model: "Model | Multiclass", file: str, fields: Fields, issued: Callable[[Any, Any], None]
 ) -> "tuple[ModelFile, Run]":
     """Learn one of the files; the model may be another one afterwards, see `_resume`."""
-    from weft.cli.learning import Learning, learn_chunks
+    if is_address(file):
+        from weft.cli.learn_broker import learn_broker
+
+        with Bar(shown(file), show=not (asked.quiet or asked.as_json), endless=True) as bar:
+            return learn_broker(asked, path, model, file, fields.schema, issued, bar.advance)
+    from weft.cli.learning import Learning, key_of, learn_chunks
+    from weft.labels import UNKNOWN
+    from weft.model import Model
     from weft.streams.formats import CHUNK, SourceChanged, read_chunks
 
     try:
@@ -197,19 +232,21 @@ def _learn_file(
             read_chunks,
             file,
             target=model.target,
-            classes=model.label_classes,
+            classes=model.label_classes if isinstance(model, Model) else UNKNOWN,
             schema=fields.schema,
             chunk=min(CHUNK, asked.every or CHUNK),
             start=start.position if start else None,
             **asked.reading.keywords,
         )
-        with _Bar(file, show=not (asked.quiet or asked.as_json)) as bar:
-            learning = Learning(target, file, known, start, issued)
+        with Bar(file, show=not (asked.quiet or asked.as_json)) as bar:
+            learning = Learning(target, key_of(file), known, start, issued)
+            learning.source = shown(file)
             run = learn_chunks(
                 learning,
                 lambda on_wait: read(on_wait=on_wait) if grown else iter(()),
                 Saving(asked.every, seconds_of(asked.save_every)),
                 bar.advance,
+                fields.stopped,
             )
     except SourceChanged as changed:
         raise ValueError(f"{changed} with --restart") from None
@@ -217,7 +254,7 @@ def _learn_file(
 
 
 def _resume(
-    asked: Asked, path: Path, model: "Model", file: str
+    asked: Asked, path: Path, model: "Model | Multiclass", file: str
 ) -> "tuple[ModelFile, Entry | None, Entry | None, bool]":
     """The model to go on with, how far FILE was learned, where to begin, and whether there is anything to read.
 
@@ -240,117 +277,3 @@ def _resume(
     if before is None:
         return ModelFile(path, model, state), known, known, True
     return ModelFile(path, before, state), known, last.entry, True
-
-
-def _report(
-    file: "ModelFile",
-    run: "Run",
-    sources: tuple[str, ...],
-    new: bool,
-    before: dict[str, float],
-    watch: Watch,
-    all_tasks: bool,
-) -> None:
-    seconds, screen = watch.seconds, console()
-    name = ", ".join("standard input" if source == "-" else source for source in sources)
-    if not run.events:
-        was, them = ("was", "it") if len(sources) == 1 else ("were", "them")
-        done = f"{name} {was} learned already, all {count(run.before)} events of {them}; nothing was done."
-        screen.print(done, soft_wrap=True)
-        screen.print(f"To learn {them} a second time, add --restart.", soft_wrap=True)
-        return
-    tally = file.model.tally
-    screen.print(tally_table(tally, all_tasks, title=f"{file.model.name}: predictions before learning"))
-    again = f" (after {count(run.before)} learned earlier)" if run.before else ""
-    # With few events it would be the rate of starting a process.
-    rate = f" ({count(run.events / seconds)} events/s)" if run.events >= LEAST_FOR_RATE and seconds > 0.0 else ""
-    screen.print(
-        f"Learned {plural(run.events, 'event')} of {name}{again} in {seconds:.1f} s{rate}"
-        f"{watch.left_out}; "
-        f"{'made' if new else 'updated'} {file.path}.",
-        soft_wrap=True,
-    )
-    if before["events"] and tally.target == "binary":
-        mistakes = tally.total["mistakes"] - before["mistakes"]
-        screen.print(
-            f"Error in this run {share(mistakes / run.events)}; the table counts all "
-            f"{count(tally.total['events'])} events that the model has learned.",
-            soft_wrap=True,
-        )
-
-
-def _as_json(file: "ModelFile", run: "Run", watch: Watch) -> dict[str, Any]:
-    return {
-        "model": str(file.path),
-        "learner": {"name": file.model.name, "parameters": file.model.parameters},
-        "events": run.events,
-        "events_before": run.before,
-        "interrupted": run.stopped is not None,
-        "seconds": round(watch.seconds, 3),
-        "compile_seconds": round(watch.compilation.seconds, 3),
-        "skipped": [fault._asdict() for fault in run.skipped],
-        "total": file.model.tally.total,
-        "tasks": file.model.tally.rows(),
-    }
-
-
-def _list_skipped(run: "Run", source: str) -> None:
-    if run.skipped:
-        tell(f"weft: skipped {plural(len(run.skipped), 'line')} of {source}:")
-        for fault in run.skipped[:_MOST_SKIPPED]:
-            tell(f"  {fault}")
-        if len(run.skipped) > _MOST_SKIPPED:
-            tell(f"  ... and {len(run.skipped) - _MOST_SKIPPED:,} more")
-
-
-def _stopped(asked: Asked, file: str, run: "Run") -> tuple[str, ...]:
-    from weft.cli.learning import is_resumable
-
-    if not is_resumable(file):
-        name = "standard input" if file == "-" else file
-        return (f"weft: stopped after {count(run.events)} events of {name}, which are saved in {asked.model_path}",)
-    words = ["learn", *asked.files, "--model", asked.model_path, *asked.reading.again()]
-    done = count(run.before + run.events)
-    return (
-        f"weft: stopped after {done} events, which are saved in {Path(asked.model_path)}; go on with",
-        f"  {program()} {shlex.join(words)}",
-    )
-
-
-class _Bar:
-    """A progress bar on standard error: by the file's bytes, or a counter for standard input."""
-
-    def __init__(self, source: str, show: bool) -> None:
-        self._progress: Any = None
-        self._events = 0
-        if not (show and sys.stderr.isatty()):  # importing the bar takes longer than many a file
-            return
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[events]:,} events"),
-            TimeRemainingColumn(),
-            console=console(err=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task(
-            printable(f"learning {source}"), total=None if source == "-" else 1.0, events=0
-        )
-
-    def __enter__(self) -> "_Bar":
-        if self._progress is not None:
-            self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-
-    def advance(self, chunk: Any) -> None:
-        """After every chunk."""
-        self._events += len(chunk)
-        if self._progress is not None:
-            self._progress.update(self._task, completed=chunk.share or 0.0, events=self._events)

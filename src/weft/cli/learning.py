@@ -1,6 +1,7 @@
 """Learning a file into a model file: chunk by chunk, with snapshots, and an orderly stop at Ctrl-C."""
 
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -9,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from weft.cli.options import Saving, show_value
+from weft.cli.predictions import joined, learned
 from weft.cli.progress_file import (
     Entry,
     OpenRound,
@@ -25,9 +25,9 @@ from weft.cli.progress_file import (
 )
 from weft.cli.schema_options import Fields, find_fields
 from weft.cli.signals import StopSignals
-from weft.compiled.arrays import Floats
 from weft.learners.catalogue import build, parameters_as_json
-from weft.model import Model, load
+from weft.model import Model
+from weft.reductions.per_class import Multiclass, load
 from weft.store.digests import FileError
 from weft.store.files import Output, expect_place
 from weft.store.reading import stored_digest
@@ -52,7 +52,7 @@ class Run:
 class ModelFile:
     """A model and its file, with the progress file beside it."""
 
-    def __init__(self, path: Path, model: Model, state: State) -> None:
+    def __init__(self, path: Path, model: Model | Multiclass, state: State) -> None:
         self.path = path
         self.model = model
         self.state = state
@@ -84,20 +84,43 @@ def expect_model_file(path: Path) -> None:
 
 def open_or_create(
     path: Path, asked: Any, settings: dict[str, Any], tasks: Any, default: str
-) -> tuple[Model, bool, Fields]:
+) -> tuple[Model | Multiclass, bool, Fields]:
     """The model of that file, or a new one; whether it is new; and what is known of the fields of its files."""
     if not path.exists():
         fields = find_fields(asked.files, asked.reading, None)
-        model = Model(asked.learner or default, tasks=tasks, schema=fields.schema, **settings)
-        if model.target == "binary" and model.classes is None and _are_two_words(fields.labels):
-            known = sorted(fields.labels)
-            model = Model(asked.learner or default, tasks=tasks, schema=fields.schema, classes=known, **settings)
-        return model, True, fields
+        return _new_model(asked, settings, tasks, default, fields), True, fields
     model = load(path)
+    if asked.multiclass and isinstance(model, Model):
+        raise ValueError(f"{path} exists already, as a model of two classes or of numbers; --multiclass needs another")
     if tasks is not None:
         raise ValueError(f"{path} exists already, with {len(model.tasks)} tasks; --tasks is for a new model")
     refuse_other_learner(path, model, asked.learner, settings)
     return model, False, find_fields(asked.files, asked.reading, model)
+
+
+def _new_model(asked: Any, settings: dict[str, Any], tasks: Any, default: str, fields: Fields) -> Model | Multiclass:
+    name, declared = asked.learner or default, {"tasks": tasks, "schema": fields.schema}
+    if asked.multiclass:
+        return Multiclass(name, **declared, **settings)
+    model = Model(name, **declared, **settings)
+    if model.target == "binary" and model.classes is None:
+        _refuse_more_classes(fields)
+        if _are_two_words(fields.labels):
+            return Model(name, **declared, classes=sorted(fields.labels), **settings)
+    return model
+
+
+def _refuse_more_classes(fields: Fields) -> None:
+    """More than two labels, of which the first events tell: nothing is learned that a later event would refuse."""
+    if len(fields.labels) <= 2 or fields.schema is None:
+        return
+    if fields.schema.round is not None and {*fields.labels} == {-1, 0, 1}:  # 0: nothing is learned of this task
+        return
+    shown = ", ".join(show_value(label) for label in fields.labels[:3])
+    what = f"the field {fields.schema.label!r} has more than two labels ({shown}, ...)"
+    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in fields.labels):
+        raise ValueError(f"{what}; add --regression if they are numbers to predict, --multiclass if they are classes")
+    raise ValueError(f"{what}; add --multiclass for more than two classes")
 
 
 def _are_two_words(labels: tuple[Any, ...]) -> bool:
@@ -105,7 +128,7 @@ def _are_two_words(labels: tuple[Any, ...]) -> bool:
     return len(labels) == 2 and all(isinstance(label, str) for label in labels)
 
 
-def refuse_other_learner(path: Path, model: Model, learner: str | None, settings: dict[str, Any]) -> None:
+def refuse_other_learner(path: Path, model: Model | Multiclass, learner: str | None, settings: dict[str, Any]) -> None:
     """A model keeps its learner: what is asked for must be what it is."""
     name, held = learner or model.name, model.parameters
     if name != model.name:
@@ -135,7 +158,7 @@ def progress_of(path: Path, new: bool, restart: bool, keep_position: bool) -> St
         raise
 
 
-def model_before(path: Path, last: OpenRound) -> Model | None:
+def model_before(path: Path, last: OpenRound) -> Model | Multiclass | None:
     """The model as it was before the last round; None if its file is gone, and the round has ended therefore."""
     kept = kept_path(path, last.name)
     if stored_digest(kept) is None:
@@ -157,36 +180,46 @@ class Learning:
     def __init__(
         self,
         file: ModelFile,
-        source: str,
+        key: str | None,
         known: Entry | None,
         start: Entry | None,
-        issued: Callable[[Chunk, Floats], None] = lambda chunk, scores: None,
+        issued: Callable[[Chunk, Any], None] = lambda chunk, found: None,
+        saved: Callable[[Entry], None] = lambda entry: None,
     ) -> None:
-        """`known`: how far the source was learned; `start`: where this run begins, before the last round if that has
-        to be learned again. `issued` is given the scores of every chunk, from before it was learned."""
+        """`key`: what progress is kept under, None if the source cannot be read again; `known`: how far it was learned;
+        `start`: where this run begins, before the last round if that has to be learned again. `issued` is given the
+        predictions of every chunk, from before it was learned; `saved` is told how far it was when it was saved."""
+        self.source = ""
+        """What messages call the source."""
         self._issued = issued
+        self._tell_saved = saved
         self._saved = time.monotonic()
         self.file = file
         self.run = Run(before=known.events if known else 0)
-        self.key = source_key(source) if is_resumable(source) else None
+        self.key = key
         self._known = known
         self._entry = start or Entry(0, "", 0)
         self._unsaved = 0
         self._open_round: OpenRound | None = None
+        self.waits_here = False
+        """Whether input is waited for in the thread that learns, so that the model can be saved meanwhile."""
 
     def learn(self, chunk: Chunk) -> None:
         """Learn a chunk; before the last round of a file, keep the model, in case the file continues the round."""
         model, last, begins = self.file.model, chunk.last_round, self._entry.events
         if len(chunk):
-            stream, scores = chunk.stream, list[Floats]()
+            stream, found = chunk.stream, list[Any]()
             if last is not None and self.key is not None:
                 if stream.n_rounds > 1:
-                    scores.append(model.learn(stream.cut(0, stream.n_rounds - 1)))
+                    found.append(learned(model, stream.cut(0, stream.n_rounds - 1)))
                 before = Entry(*last.position, begins + last.events)
                 self._open_round = self.file.keep(self.key, before)
                 stream = stream.cut(stream.n_rounds - 1, stream.n_rounds)
-            scores.append(model.learn(stream))
-            self._issued(chunk, np.concatenate(scores))
+            try:
+                found.append(learned(model, stream))
+            except ValueError as error:
+                raise _by_line(chunk, len(chunk) - len(stream), self.source, error) from None
+            self._issued(chunk, joined(found))
         self._entry = Entry(*chunk.position, begins + len(chunk))
         self.run.events = max(0, self._entry.events - self.run.before)
         self.run.skipped += chunk.skipped
@@ -211,6 +244,21 @@ class Learning:
             sources[self.key] = self._entry
         self.file.save(sources, self._open_round)
         self._known, self._unsaved = self._entry if self.key is not None else None, 0
+        self._tell_saved(self._entry)
+
+
+def _by_line(chunk: Chunk, first: int, source: str, error: ValueError) -> ValueError:
+    """What a model says of a row of the events of a chunk from `first` on, with the file and the line of that row."""
+    found = re.match(r"row ([0-9]+)", str(error))
+    at = first + int(found[1]) if found is not None else len(chunk)
+    if found is None or at >= len(chunk):
+        return error
+    return ValueError(f"{source}, line {chunk.lines[at]}{str(error)[found.end() :]}")
+
+
+def key_of(source: str) -> str | None:
+    """What the progress of a file is kept under."""
+    return source_key(source) if is_resumable(source) else None
 
 
 def is_resumable(source: str) -> bool:
@@ -223,16 +271,26 @@ def learn_chunks(
     read: Callable[[Callable[[], None]], Iterator[Chunk]],
     saving: Saving,
     on_chunk: Callable[[Chunk], None],
+    stopped: KeyboardInterrupt | None = None,
 ) -> Run:
     """Learn all chunks and save; at the first Ctrl-C, SIGTERM or SIGHUP, save what was learned and stop.
 
     `read` makes the chunks, given what to call before it waits for more input. What was read from a pipe cannot be read
-    again: signals then count only while it waits, and between chunks.
+    again: signals then count only while it waits, and between chunks. `stopped` is one that came before.
     """
     with StopSignals() as signals:
+        if stopped is not None:
+            signals.came_before(stopped)
+
+        def wait() -> None:
+            signals.check()
+            if learning.waits_here:
+                with signals.held():
+                    learning.save_if_due(saving)
+
         try:
             with signals.held() if learning.key is None else nullcontext():
-                for chunk in read(signals.check):
+                for chunk in read(wait):
                     with signals.held():
                         learning.learn(chunk)
                         on_chunk(chunk)

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from weft.cache.open_flags import open_flags
 from weft.store.locks import try_lock
 from weft.store.problems import explaining
 
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_FLAGS = open_flags("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK")
 
 
 def lock_path(model: Path) -> Path:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from weft.cli.schema_options import schema_options, split_names, told_fields
-from weft.printable import printable
+from weft.text.printable import printable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -80,19 +80,28 @@ class Reading:
             "decimal": self.decimal,
         }
 
-    def again(self) -> list[str]:
-        """The options that say the same, without those that are the default."""
+    def again(self, schema: Any = None) -> list[str]:
+        """The options that say the same, without those that are the default; with those of a schema that was found."""
         from weft.schema import Schema
 
         words = ["--format", self.format] if self.format else []
         words += ["--on-error", self.on_error] if self.on_error != "stop" else []
         words += ["--separator", "tab" if self.separator == "\t" else self.separator] if self.separator else []
         words += ["--decimal", self.decimal] if self.decimal else []
-        return words + Schema(**self.told).options()
+        return words + (schema or Schema(**self.told)).options()
 
 
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """How a file of events is read: the command gets `reading`, a `Reading`."""
+    return _file_options(function, ("--task", "--task-column"))
+
+
+def file_options_beside_task(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command whose --task names a task: the field of the task is --task-column."""
+    return _file_options(function, ("--task-column",))
+
+
+def _file_options(function: Callable[..., Any], task_names: tuple[str, ...]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def gathered(**given: Any) -> Any:
@@ -106,7 +115,7 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "tsv", "svmlight", "vw", "parquet",
         "arrow", "weftpack"]),
                      help="Format of FILE; by default its content or its ending says it."),
-        click.option("--task", "--task-column", "told_task", metavar="FIELDS",
+        click.option(*task_names, "told_task", metavar="FIELDS",
                      help="Field or column that names the task, several with commas for a task of several parts; in "
                      "Vowpal Wabbit text, the namespace that names it.  [default: task, or a usual name]"),
         click.option("--label", "--label-column", "told_label", metavar="FIELD",
@@ -153,6 +162,7 @@ def seconds_of(text: str | None) -> float | None:
     return seconds
 
 
+quiet_option = click.option("--quiet", is_flag=True, help="Print no remarks: what was asked for, and errors.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
 
 
@@ -226,15 +236,26 @@ def parse_tasks(text: str | None) -> Any:
 def find_task(model: Any, text: str) -> Any:
     """The task of a model that a user means: its name as text, as an integer, or as a JSON list."""
     value = parse_value(text)
-    known = model.vocabulary.tasks
+    from weft.model import Model
+
+    known = {*model.tasks, *(model.policies() if isinstance(model, Model) else ())}
     for name in (text, value, _tuple(value)):
-        if isinstance(name, str | int | tuple) and not isinstance(name, bool) and known.find(name) >= 0:
+        if isinstance(name, str | int | tuple) and not isinstance(name, bool) and name in known:
             return name
     from difflib import get_close_matches
 
     close = get_close_matches(text, [show_name(name) for name in known], 3)
     hint = f"did you mean {', '.join(close)}?" if close else "weft inspect MODEL --all-tasks lists them"
     raise ValueError(f"the model has no task {text!r}; {hint}")
+
+
+def task_named(text: str) -> Any:
+    """The name that a text stands for: an integer, a JSON list as a tuple, or the text itself."""
+    from weft.names import plain
+
+    value = _tuple(parse_value(text))
+    is_name = isinstance(value, int | tuple) and not isinstance(value, bool)
+    return plain(value, "--task") if is_name else text
 
 
 def _tuple(value: Any) -> Any:

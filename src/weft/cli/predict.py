@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.compiling import announced
-from weft.cli.options import Reading, example, file_options, show_name
-from weft.cli.predictions import Form, columns_of, writing
+from weft.cli.options import Reading, example, file_options, quiet_option, show_name
+from weft.cli.predictions import Form, columns_of, scored, writing
 from weft.cli.schema_options import Fields, find_fields
 from weft.cli.tables import count, plural, share, tell
 from weft.store.files import expect_place
 
 if TYPE_CHECKING:
-    from weft.compiled.arrays import Floats
-    from weft.labels import Classes
+    from weft.cli.predictions import Issued
     from weft.model import Model
+    from weft.reductions.per_class import Multiclass
     from weft.stream import Stream
     from weft.streams import Chunk
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     help="Write the predictions to this file, device or pipe instead of standard output; a link is followed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write a JSON object per line instead of CSV.")
+@quiet_option
 @click.option(
     "--guard-formulas",
     is_flag=True,
@@ -48,11 +49,12 @@ def command(
     out: str | None,
     as_json: bool,
     guard_formulas: bool,
+    quiet: bool,
 ) -> None:
     """Predict the events of FILE with a model, and learn nothing.
 
     Writes one line per event, in the order of FILE: id,task,score,probability,label. The id is there if the
-    model's schema has one, the probability if the learner has one, and the label, one of the model's two
+    model's schema has one, the probability if the learner has one, and the label, one of the model's
     classes, for a classifier. Labels in FILE may be missing; where they are there, the error is reported at
     the end. A task that the model does not know is predicted as a new one would be; features that it does not
     know are ignored. FILE is as in weft learn; - is standard input, answered line by line.
@@ -60,35 +62,39 @@ def command(
     form = Form(out, as_json, guard_formulas)
     for file in files:
         _expect_out(out, file, model_path)
-    with announced(f"the learner of {model_path}"):
-        _predict(files, model_path, reading, form)
+    with announced(f"the learner of {model_path}", quiet):
+        found = _predict(files, model_path, reading, form)
+    if not quiet:
+        _report(found, form, _learned(files, model_path))
 
 
-def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Form) -> None:
-    from weft.model import load
+def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Form) -> "_Found":
+    from weft.reductions.per_class import load
 
     model = load(model_path)
     fields = find_fields(files, reading, model)
-    found = _Found(judge=_Judge(model.target, model.label_classes))
+    found = _Found(judge=_Judge(model))
     with writing(form) as write:
         for file in files:
             for chunk in _chunks(file, model, reading, fields):
                 found.skipped += len(chunk.skipped)
                 if len(chunk):
                     stream = chunk.unlabelled
-                    scores = model.score(stream)
-                    found.add(model, chunk, stream, scores)
-                    write(columns_of(model, chunk, scores))
-    _report(found, form, _learned(files, model_path))
+                    issued = scored(model, stream)
+                    found.add(model, chunk, stream, issued)
+                    write(columns_of(model, chunk, issued))
+    return found
 
 
-def _chunks(file: str, model: "Model", reading: Reading, fields: Fields) -> Any:
+def _chunks(file: str, model: "Model | Multiclass", reading: Reading, fields: Fields) -> Any:
+    from weft.labels import UNKNOWN
+    from weft.model import Model
     from weft.streams import read_chunks
 
     return read_chunks(
         file,
         target=model.target,
-        classes=model.label_classes,
+        classes=model.label_classes if isinstance(model, Model) else UNKNOWN,
         labels=False,
         schema=fields.schema,
         **reading.keywords,
@@ -105,12 +111,14 @@ class _Found:
     strange: int = 0  # rows without any feature that the model knows
     unknown: set[Any] = field(default_factory=set)
 
-    def add(self, model: "Model", chunk: "Chunk", stream: "Stream", scores: "Floats") -> None:
+    def add(self, model: "Model | Multiclass", chunk: "Chunk", stream: "Stream", issued: "Issued") -> None:
         """Count the events of a chunk."""
         self.events += len(chunk)
         self.strange += int(model.strange_rows(stream).sum())
-        self.unknown.update(name for name in set(chunk.tasks) if model.vocabulary.tasks.find(name) < 0)
-        self.judge.count(chunk, scores)
+        known = model.tally.names
+        new = {name for name in set(chunk.tasks) if known.find(name) < 0}
+        self.unknown.update(new.difference(model.tasks) if new else ())
+        self.judge.count(chunk, issued)
 
 
 def _learned(files: tuple[str, ...], model_path: str) -> list[str]:
@@ -154,20 +162,29 @@ def _report(found: _Found, form: Form, learned: list[str]) -> None:
 class _Judge:
     """Compares predictions with the labels that happen to be there."""
 
-    def __init__(self, target: str, classes: "Classes") -> None:
-        self.target = target
-        self.classes = classes
+    def __init__(self, model: "Model | Multiclass") -> None:
+        self.model = model
+        self.target = model.target
         self.events = 0
         self.wrong = 0.0
 
-    def count(self, chunk: "Chunk", scores: "Floats") -> None:
+    def count(self, chunk: "Chunk", issued: "Issued") -> None:
+        """Count the events of a chunk that have a label."""
         import numpy as np
 
+        from weft.reductions.class_scores import judged
+        from weft.reductions.per_class import Multiclass
+
+        if isinstance(self.model, Multiclass):
+            wrong, events = judged(issued[0], chunk.label_values, self.model.classes)
+            self.wrong, self.events = self.wrong + wrong, self.events + events
+            return
         if self.target == "point":
             return
+        scores: Any = issued
         y = chunk.labels
         if self.target == "binary":
-            y = self.classes.encoded(chunk.label_values, dormant=chunk.rounds is not None)[0]
+            y = self.model.label_classes.encoded(chunk.label_values, dormant=chunk.rounds is not None)[0]
         known = ~np.isnan(y)
         if self.target == "binary":
             self.wrong += float(np.sum((scores >= 0.0)[known] != (y[known] > 0.0)))
@@ -177,7 +194,7 @@ class _Judge:
 
     def sentence(self) -> str:
         """The error, in words."""
-        if self.target == "binary":
+        if self.target != "real":
             part = f"{count(self.wrong)} of {count(self.events)}"
             return f"error {share(self.wrong / self.events)} ({part} labelled events)"
         return f"mean deviation {self.wrong / self.events:.4f} over {count(self.events)} labelled events"

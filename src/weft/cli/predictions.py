@@ -9,13 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from weft.printable import json_text, printable
 from weft.store.files import Output
+from weft.text.printable import json_text, printable
 
 if TYPE_CHECKING:
     from weft.compiled.arrays import Floats
     from weft.model import Model
+    from weft.reductions.class_scores import ClassPredictions
+    from weft.reductions.per_class import Multiclass
+    from weft.stream import Stream
     from weft.streams import Chunk
+
+    Issued = Floats | ClassPredictions
+    """Scores; of a model per class, the classes that are predicted with their scores and probabilities."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes a spreadsheet read a cell as a formula, also in full width."""
@@ -48,14 +54,48 @@ class Form:
         return "parquet" if name.endswith(".parquet") else "csv"
 
 
-def columns_of(model: "Model", chunk: "Chunk", scores: "Floats") -> Columns:
+def learned(model: "Model | Multiclass", stream: "Stream") -> "Issued":
+    """Learn a stream; returns what was predicted before."""
+    from weft.reductions.per_class import Multiclass
+
+    return model.learn_with_scores(stream) if isinstance(model, Multiclass) else model.learn(stream)
+
+
+def scored(model: "Model | Multiclass", stream: "Stream") -> "Issued":
+    """What is predicted of a stream."""
+    from weft.reductions.per_class import Multiclass
+
+    found: Issued = model.predict_with_scores(stream) if isinstance(model, Multiclass) else model.score(stream)
+    return found
+
+
+def joined(parts: "list[Issued]") -> "Issued":
+    """The predictions of several parts of a stream as those of the whole."""
+    import numpy as np
+
+    from weft.reductions.class_scores import ClassPredictions
+
+    if isinstance(parts[0], ClassPredictions):
+        return ClassPredictions(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return np.concatenate(parts)
+
+
+def columns_of(model: "Model | Multiclass", chunk: "Chunk", issued: "Issued") -> Columns:
     """The columns of the predictions of some events: an id and a probability where there is one."""
     import numpy as np
 
     from weft.labels import named_classes
+    from weft.reductions.per_class import Multiclass
 
     found: Columns = {} if chunk.ids is None else {"id": chunk.ids}
-    found |= {"task": chunk.tasks, "score": scores.tolist()}
+    found["task"] = chunk.tasks
+    if isinstance(model, Multiclass):
+        label, *figures = issued
+        score, probability = ([None if value != value else value for value in part.tolist()] for part in figures)
+        shown = {"probability": probability} if model.has_probabilities else {}
+        return found | {"score": score, **shown, "label": label.tolist()}
+    scores: Any = issued
+    found["score"] = scores.tolist()
     if model.has_probabilities:
         found["probability"] = [1.0 / (1.0 + math.exp(-s)) if s > -700.0 else 0.0 for s in found["score"]]
     if model.target == "binary":
@@ -132,7 +172,7 @@ class _CsvLines:
 
     def _cell(self, column: str, value: Any) -> str:
         if column in ("score", "probability"):
-            return repr(value)
+            return "" if value is None else repr(value)
         text = _text(value)
         if self._guard_formulas and isinstance(value, str) and text.startswith(FORMULA):
             text = f"'{text}"

@@ -4,7 +4,7 @@ import csv
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,6 +73,8 @@ class Fields:
     schema: "Schema | None" = None
     lines: tuple[str, ...] = ()
     labels: tuple[Any, ...] = ()
+    stopped: KeyboardInterrupt | None = None
+    """The signal that came while lines of standard input were waited for."""
 
 
 def find_fields(files: tuple[str, ...], reading: Any, model: Any) -> Fields:
@@ -87,25 +89,64 @@ def find_fields(files: tuple[str, ...], reading: Any, model: Any) -> Fields:
     if model is not None and model.tally.total["events"]:
         refuse_told(told)
         return Fields()
+    sampled = _sample(files[0], reading)
+    if sampled is None:  # a form of events that needs no schema, or packed records, which have one
+        return _packed(files[0], reading.format, told)
+    if sampled.stopped is not None and not sampled.records:
+        raise sampled.stopped
+    if sampled.fault is not None:
+        raise ValueError(f"{_shown(files[0])}, {sampled.fault}")
+    if sampled.is_plain and not reading.has_only_fields:
+        return Fields()
+    if not sampled.records and not sampled.is_plain:
+        raise ValueError(f"{_shown(files[0])}: the stream is empty; give at least one event")
+    found = _inferred(files[0], sampled.records, told)
+    for file in files[1:]:
+        _expect_fit(file, reading, found.schema)
+    return replace(found, stopped=sampled.stopped)
+
+
+def _shown(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def _packed(file: str, format: str | None, told: dict[str, Any]) -> Fields:
+    from weft.streams.packed import origin_of
+    from weft.streams.recognition import format_of
+
+    origin = origin_of(file) if format_of(file, format) == "weftpack" else None
+    if origin is None:
+        refuse_told(told)
+        return Fields()
+    _refuse_other(origin.schema, told, f"{file} was packed", "pack the records again")
+    return Fields(origin.schema, (), origin.labels)
+
+
+def _sample(file: str, reading: Any) -> Any:
     from weft.streams.csv_cells import Cells
     from weft.streams.sampling import sample
 
     cells = Cells(reading.separator or "", reading.task_column, reading.decimal)
-    sampled = sample(files[0], reading.format, reading.task_column, reading.label_column, cells)
-    if sampled is None:  # a form of events that needs no schema
-        refuse_told(told)
-        return Fields()
-    if sampled.is_plain and not reading.has_only_fields:
-        return Fields()
-    return _inferred(files[0], sampled.records, told)
+    return sample(file, reading.format, reading.task_column, reading.label_column, cells)
 
 
-def told_of(files: tuple[str, ...], reading: Any) -> Fields:
-    """The same where there is no model yet; what was found is told."""
+def _expect_fit(file: str, reading: Any, schema: Any) -> None:
+    """Refuse a further file that has not the fields of the schema, before anything is learned from the first one."""
+    from weft.encoding.collected import expect_fields, fields_of
+
+    sampled = _sample(file, reading) if file != "-" else None
+    if sampled is not None and sampled.records:
+        expect_fields(schema, fields_of(sampled.records), f"{file} has no field", needs_label=True)
+
+
+def told_of(files: tuple[str, ...], reading: Any, quiet: bool = False) -> Fields:
+    """The same where there is no model yet; what was found is told, unless that is not wanted."""
     from weft.cli.tables import tell
 
     fields = find_fields(files, reading, None)
-    for line in fields.lines:
+    if fields.stopped is not None:
+        raise fields.stopped
+    for line in () if quiet else fields.lines:
         tell(f"weft: {line}")
     return fields
 
@@ -113,53 +154,53 @@ def told_of(files: tuple[str, ...], reading: Any) -> Fields:
 def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
     from weft.encoding.collected import expect_fields, fields_of
     from weft.kinds.inference import infer_records
-    from weft.schema import Schema
+    from weft.names import show_name
+    from weft.schema import Schema, nearest
 
-    if not records:  # standard input: nothing can be looked at before it is read
+    if not records:  # a pipe with a name, or nothing to look at
         return Fields(Schema(**told))
-    given = Schema(**told)
-    expect_fields(given, fields_of(records), f"{file} has no field", needs_label=True)
+    given, shown = Schema(**told), _shown(file)
+    names = fields_of(records)
+    expect_fields(given, names, f"{shown} has no field", needs_label=True)
+    _refuse_numbers_as_text(given, records, shown)
     found = infer_records(records, given.to_json())
     schema = Schema(**found.roles)
     for role in ("task", "label"):
         if getattr(schema, role) is None:
-            names = ", ".join(dict.fromkeys(name for record in records[:20] for name in record))
-            raise ValueError(f"which field is the {role}? name it with --{role}; the fields are {names}")
-    lines = [summary(schema, found)]
+            known = ", ".join(dict.fromkeys(name for record in records[:20] for name in record))
+            raise ValueError(f"which field is the {role}? name it with --{role}; the fields are {known}")
+    lines = [show_name(schema.summary(found))]
     lines += [f"note: {remark}" for remark in found.remarks]
+    absent = [name for name in given.ignore if name not in names]
+    lines += [f"note: there is no field {name!r} to ignore; {nearest(name, names)}" for name in absent]
     if schema != given:
         lines.append(f"to say so yourself: {shlex.join(schema.options())}")
     return Fields(schema, tuple(lines), tuple(found.labels))
 
 
-def summary(schema: "Schema", found: Any) -> str:
-    """In one line what the fields are."""
-    from weft.labels import plain_label
-    from weft.names import show_name
+def _refuse_numbers_as_text(schema: "Schema", records: list[Any], shown: str) -> None:
+    """A field that is named as text and holds nothing but numbers is hardly one."""
+    from weft.encoding.careful import value_at
+    from weft.kinds.missing import is_missing
 
-    kinds = list(found.kinds.values())
-    counts = [f"{kinds.count(kind)} {kind}" for kind in ("numeric", "category", "text") if kind in kinds]
-    labels = f" ({', '.join(str(plain_label(label)) for label in found.labels)})" if len(found.labels) == 2 else ""
-    parts = [
-        f"task: {', '.join(schema.task_fields)}",
-        f"label: {schema.label}{labels}",
-        ", ".join(counts) or "no features",
-    ]
-    parts += [f"{role}: {getattr(schema, role)}" for role in ("id", "time", "weight", "round") if getattr(schema, role)]
-    parts += [f"ignored: {', '.join(schema.ignore)}"] if schema.ignore else []
-    return show_name("; ".join(parts))
+    for name in schema.text:
+        there = [value for value in (value_at(record, name) for record in records) if not is_missing(value)]
+        if there and all(isinstance(value, int | float) for value in there):
+            raise ValueError(
+                f"{shown}: the field {name!r}, named as text, holds numbers such as {there[0]:g}; leave it out of "
+                "--text, or list it under --category"
+            )
 
 
-def _refuse_other(schema: "Schema", told: dict[str, Any]) -> None:
-    """A model keeps its schema: what is told must be what it is."""
+def _refuse_other(
+    schema: "Schema", told: dict[str, Any], who: str = "the model was learned", or_else: str = "choose another --model"
+) -> None:
+    """A model and packed records keep their schema: what is told must be what it is."""
     from weft.schema import Schema
 
     asked = Schema.from_json({**schema.to_json(), **told})
     if asked != schema:
-        raise ValueError(
-            f"the model was learned with another schema: {asked.difference(schema)}; leave these options out or choose "
-            "another --model"
-        )
+        raise ValueError(f"{who} with another schema: {asked.difference(schema)}; leave these options out or {or_else}")
 
 
 def refuse_told(told: dict[str, Any]) -> None:

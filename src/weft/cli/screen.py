@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from weft.printable import printable_lines
+from weft.text.printable import printable_lines
 
 
 class Screen(Console):

@@ -10,6 +10,7 @@ from weft.cli.options import example, parse_settings, parse_value
 from weft.cli.schema_options import schema_options, split_names, told_fields
 
 if TYPE_CHECKING:
+    from weft.brokers.address import Address
     from weft.serve.folder import Config, Folder
 
 DEFAULT_LEARNER = "auto"
@@ -32,6 +33,14 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 @click.option("--label", "label", metavar="FIELD", help="Field of a record with the label.")
 @schema_options
 @click.option("--from-model", metavar="MODEL", help="Begin a new folder with the model in this file.")
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Also learn what a broker has: kafka://, redis:// or nats://; may be repeated.",
+)
+@click.option("--dead-letters", metavar="FILE", help="For messages that cannot be used.  [default: in DIR]")
 @click.option("--remember-for", metavar="TIME", help="Keep remembered predictions so long: 90d, 12h.  [default: 90d]")
 @click.option(
     "--recognise",
@@ -107,11 +116,13 @@ def _serve(given: dict[str, Any]) -> None:
         name=given["longest_name"], queue=given["longest_queue"], connections=given["most_connections"],
         seconds=given["most_seconds"],
     )  # fmt: skip
+    sources = _sources(given["sources"])
     folder = Folder(given["folder"])
     try:
         folder.locked()
         config = configured(folder, given)
-        code = serve(folder, config, Asked(given["host"], given["port"], limits, given["checkpoint_every"]))
+        asked = Asked(given["host"], given["port"], limits, given["checkpoint_every"], sources, given["dead_letters"])
+        code = serve(folder, config, asked)
     except (Broken, OSError) as error:
         if isinstance(error, OSError) and error.errno not in OF_THE_DISK:
             raise
@@ -123,11 +134,29 @@ def _serve(given: dict[str, Any]) -> None:
     raise click.exceptions.Exit(code)
 
 
+def _sources(texts: tuple[str, ...]) -> "tuple[Address, ...]":
+    """The brokers to read, each once; ValueError if an address, or a package for it, is missing."""
+    from weft.brokers.address import FORM, is_address, parse_address
+    from weft.brokers.opening import open_broker
+
+    for text in texts:
+        if not is_address(text):
+            raise ValueError(f"--from {text} is not the address of a broker; {FORM}")
+    found = tuple(map(parse_address, texts))
+    for address in found:
+        open_broker(address).close()
+    names = list(map(str, found))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"--from {twice} is given twice; leave one of them out")
+    return found
+
+
 def expect_extra() -> None:
     """Refuse to go on without the packages of weft[serve], and say how to install them."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("httptools", "starlette", "uvicorn") if find_spec(name) is None]
+    missing = [name for name in ("httptools", "jinja2", "starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ValueError(f"weft serve needs {', '.join(missing)}; install it with pip install 'weft[serve]'")
 
@@ -149,8 +178,8 @@ def configured(folder: "Folder", given: dict[str, Any]) -> "Config":
 
 def _new(folder: "Folder", given: dict[str, Any], told: dict[str, Any]) -> "Config":
     from weft.learners.catalogue import build, parameters_as_json
+    from weft.methods.refusals import expect_classes
     from weft.model import load
-    from weft.refusals import expect_classes
     from weft.serve.folder import Config
 
     if given["from_model"]:

@@ -62,6 +62,10 @@ class StopSignals:
         if not self._held:
             self.check()
 
+    def came_before(self, stop: KeyboardInterrupt) -> None:
+        """A signal that came before this was open: the next `check` raises it."""
+        self._received = stop.number if isinstance(stop, Stopped) else signal.SIGINT
+
     def check(self) -> None:
         """Raise `Stopped` here if a signal has come."""
         self._raise_once()

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from weft.cli.compiling import announced
-from weft.cli.options import Reading, example, file_options, json_option, parse_settings, program
+from weft.cli.options import Reading, example, file_options, json_option, parse_settings, program, quiet_option
 from weft.cli.schema_options import told_of
-from weft.cli.tables import console, count, print_json, share, tell
+from weft.cli.tables import console, count, plural, print_json, share, tell
 
 
 @click.command("tune", epilog=example(
@@ -39,12 +39,14 @@ from weft.cli.tables import console, count, print_json, share, tell
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the candidates.")
 @file_options
 @json_option
+@quiet_option
 def command(
     file: str,
     learner: str,
     settings: tuple[str, ...],
     reading: Reading,
     as_json: bool,
+    quiet: bool,
     names: str | None,
     **search: Any,
 ) -> None:
@@ -61,14 +63,15 @@ def command(
 
     fixed = parse_settings(settings)
     chosen = [name.strip() for name in names.split(",")] if names else []
-    schema = told_of((file,), reading).schema
+    schema = told_of((file,), reading, quiet).schema
     stream = read_whole(file, target=build(learner, fixed).target, schema=schema, **reading.keywords).stream
-    with announced(learner), _Bar(show=not as_json and sys.stderr.isatty()) as advance:
+    with announced(learner, quiet), _Bar(show=not (as_json or quiet) and sys.stderr.isatty()) as advance:
         found = tune(stream, learner, names=chosen, on_progress=advance, **search, **fixed)
     if as_json:
         print_json(found.as_json())
     else:
         _report(found, file, len(stream))
+        _say_how(found, file, reading.again(schema), schema)
     if found.was_stopped:
         raise click.exceptions.Exit(130)
 
@@ -86,16 +89,27 @@ def _report(found: Any, file: str, events: int) -> None:
     for name, one in rows:
         words = " ".join(f"{key}={value}" for key, value in one.parameters.items())
         table.add_row(name or words, count(one.events), show(one.error), f"{one.loss:.4f}")
+    if found.was_stopped:
+        tell(f"weft: stopped; this is the best so far, of {plural(len(found.candidates), 'candidate')}")
     screen.print(table)
     failed = [one for one in found.candidates if one.problem]
     if failed:
         tell(f"weft: {len(failed)} candidates were refused, such as: {failed[0].problem}")
     if found.best is found.default:
         screen.print("Nothing beats the defaults on these events.", soft_wrap=True)
-    words = "".join(f" --set {shlex.quote(setting)}" for setting in found.settings)
-    line = f"{program()} learn {shlex.quote(file)} --model MODEL --learner {found.learner}{words}"
-    screen.print(line, soft_wrap=True, markup=False, highlight=False)
-    screen.print(found.python, soft_wrap=True, markup=False, highlight=False)
+
+
+def _say_how(found: Any, file: str, options: list[str], schema: Any) -> None:
+    """The command and the Python that learn with what was found, with the same fields."""
+    words = [word for setting in found.settings for word in ("--set", setting)]
+    line = shlex.join(["learn", file, "--model", "MODEL", "--learner", found.learner, *words, *options])
+    python = found.python
+    if schema is not None:
+        fields = ", ".join(f"{name}={value!r}" for name, value in schema.to_json().items())
+        python = f"{python[:-1]}, schema=weft.Schema({fields}))"
+    screen = console()
+    for text in (f"{program()} {line}", python):
+        screen.print(text, soft_wrap=True, markup=False, highlight=False)
 
 
 class _Bar:

@@ -12,7 +12,13 @@ def as_frame(source: Any) -> Any:
         return None
     import narwhals.stable.v1 as narwhals
 
-    found = narwhals.from_native(source, eager_only=True, pass_through=True)
+    try:
+        found = narwhals.from_native(source, pass_through=True)
+    except narwhals.exceptions.DuplicateError:
+        raise ValueError("two columns of the data frame have one name; rename one of them") from None
+    if isinstance(found, narwhals.LazyFrame):
+        kind = f"{type(source).__module__.split('.')[0]} {type(source).__name__}"
+        raise ValueError(f"this is a query that was not run ({kind}); give a data frame, such as .collect() makes")
     if not isinstance(found, narwhals.DataFrame):
         return None
     if len(set(found.columns)) != len(found.columns) or not all(isinstance(name, str) for name in found.columns):
@@ -66,6 +72,33 @@ def as_column(source: Any, values: Any) -> Any:
     if frame.implementation.is_pandas_like():
         found.index = source.index
     return found
+
+
+def with_names(X: Any) -> Any:
+    """A table of pyarrow as a data frame of narwhals, whose columns have names; anything else as it is."""
+    return as_frame(X) if type(X).__module__.split(".")[0] == "pyarrow" else X
+
+
+def as_columns(source: Any, values: Any, names: Sequence[Any]) -> Any:
+    """A table of values, a row per row of a data frame, as a frame of its library, with its index; else as it is.
+
+    The columns of pandas have the names as they are, others have them as text.
+    """
+    frame = as_frame(source)
+    if frame is None:
+        return values
+    import narwhals.stable.v1 as narwhals
+
+    if frame.implementation.is_pandas_like():
+        made = {str(at): values[:, at].tolist() for at in range(len(names))}
+        found = narwhals.from_dict(made, backend=narwhals.get_native_namespace(frame)).to_native()
+        found.index = source.index
+        found.columns = list(names)
+        return found
+    texts = [name if isinstance(name, str) else repr(name) for name in names]
+    texts = texts if len({*texts}) == len(texts) else [repr(name) for name in names]
+    made = {text: values[:, at].tolist() for at, text in enumerate(texts)}
+    return narwhals.from_dict(made, backend=narwhals.get_native_namespace(frame)).to_native()
 
 
 def named_row(x: Any) -> Any:

@@ -116,11 +116,14 @@ def _kind(name: str, values: list[Any]) -> str:
     if not texts:
         is_list = any(isinstance(value, list) and any(isinstance(part, str) for part in value) for value in there)
         return "category" if is_list else "numeric"
+    is_id = is_all_different and len(there) == len(texts) >= _LEAST_FOR_ID
+    if is_id and not any(" " in text.strip() for text in texts):  # such as 3f2a-77b1: several words, but one name
+        return "id"
     mean = sum(len(words(text)) for text in texts) / len(texts)
     distinct = len(set(texts)) / len(texts)
     if mean >= 3.0 or (mean >= 2.0 and distinct > 0.5) or (name.lower() in TEXTS and mean > 1.0):
         return "text"
-    if is_all_different and len(there) == len(texts) >= _LEAST_FOR_ID and mean <= 5.0:
+    if is_id and mean <= 5.0:
         return "id"
     return "category"
 
