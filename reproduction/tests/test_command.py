@@ -57,6 +57,17 @@ def test_run_keep_and_report(weft_command, toy, tmp_path):
     assert again[0]["tables"][0]["rows"][3][1] == {"value": 9, "error": 0.5, "published": 9.0, "digits": None}
 
 
+def test_a_quick_run_judges_nothing(weft_command, toy, tmp_path):
+    arguments = ["reproduce", "toy", "--quick", "--processes", 1]
+    told = weft_command(*arguments, "--report", "quick.html").stdout
+    assert "This was a quick run" in told
+    assert "(quick: nothing is judged)" in told
+    assert "\nconfirmed:" not in told
+    [found] = json.loads(weft_command(*arguments, "--json").stdout)
+    assert {claim["judgement"] for claim in found["claims"]} == {"not testable here"}
+    assert "which judge nothing" in (tmp_path / "quick.html").read_text()
+
+
 def test_without_running_what_is_kept_is_reported(weft_command, toy, tmp_path):
     weft_command("reproduce", "toy", "--quick", "--processes", 1)
     weft_command("reproduce", "all", "--no-run", "--report", "part.html")
@@ -84,7 +95,7 @@ def test_missing_data_stop_only_those_who_need_them(weft_command, toy, tmp_path)
     result = weft_command("reproduce", "all", "--processes", 1, code=1)
     assert result.stderr.count("the data set school was not found") == 1
     assert result.stderr.count("the data set lenk was not found") == 1
-    assert "weft data get school --from ADDRESS" in result.stderr
+    assert "weft data get school" in result.stderr
     assert kept(tmp_path / "cache") == 4
 
 

@@ -6,9 +6,11 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from toys import TOY
+from weft.drawing.axes import ticks
+from weft.drawing.charts import Bars, Picture
+from weft.drawing.svg import draw
 from weft_reproduction import markdown, shelf
-from weft_reproduction.drawing import draw, ticks
-from weft_reproduction.experiment import Bars, Figure, Picture, Table
+from weft_reproduction.experiment import Figure, Table
 from weft_reproduction.page import Section, render
 
 

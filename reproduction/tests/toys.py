@@ -4,19 +4,8 @@ import os
 import time
 from pathlib import Path
 
-from weft_reproduction.experiment import (
-    Bars,
-    Choice,
-    Claim,
-    Experiment,
-    Figure,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft.drawing.charts import Bars, Picture
+from weft_reproduction.experiment import Choice, Claim, Experiment, Figure, Figures, Report, Results, Settings, Table
 
 UNUSED = 1
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft_reproduction.page import Section
     from weft_reproduction.running import Failure, Outcome
 
+QUICK = "This was a quick run: few shuffles of small streams. It shows that everything works, and judges nothing."
 _MOST_FAILURES = 10
 _LONGEST_VALUE = 40
 
@@ -27,7 +28,11 @@ _LONGEST_VALUE = 40
     "weft reproduce mirror-variance --quick --report out.html",
 ))  # fmt: skip
 @click.argument("names", metavar="[NAME ...|all]", nargs=-1)
-@click.option("--quick", is_flag=True, help="Few shuffles of small streams: seconds, and figures that mean little.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Few shuffles of small streams: seconds, figures that mean little, and nothing is judged.",
+)
 @click.option("--report", "page", metavar="FILE", help="Write everything to one page of HTML.")
 @click.option(
     "--processes",
@@ -83,6 +88,8 @@ def command(
     else:
         for section in sections:
             _show(section)
+        if quick:
+            console().print(QUICK, style="bold")
     if page is not None:
         from weft.store.files import write_atomic
         from weft_reproduction.page import render
@@ -248,12 +255,15 @@ def _span(seconds: float) -> str:
 def _sections(
     experiments: list["Experiment"], plan: dict[str, list["Cell"]], outcome: "Outcome", quick: bool
 ) -> list["Section"]:
+    from weft_reproduction.judgement import unjudged
     from weft_reproduction.page import Section
 
     found = []
     for experiment in experiments:
         results = outcome.results(plan[experiment.name])
-        found.append(Section(experiment, experiment.report(results), len(results), len(plan[experiment.name]), quick))
+        report = experiment.report(results)
+        report = unjudged(report) if quick else report
+        found.append(Section(experiment, report, len(results), len(plan[experiment.name]), quick))
     return found
 
 
@@ -261,7 +271,8 @@ def _show(section: "Section") -> None:
     from weft_reproduction.writing import cell
 
     screen, name = console(), section.experiment.name
-    screen.print(f"{name}: {section.experiment.title}", style="bold")
+    quick = " (quick: nothing is judged)" if section.quick else ""
+    screen.print(f"{name}: {section.experiment.title}{quick}", style="bold")
     screen.print(f"{section.experiment.paper}; {section.finished:,} of {section.cells:,} cells", soft_wrap=True)
     for found in section.report.tables:
         table = new_table(*found.columns, title=found.title)

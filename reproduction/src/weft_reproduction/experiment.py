@@ -4,9 +4,11 @@ A cell is a dict of settings that JSON can hold. It is run by itself, in any pro
 kept on disk; the report is a pure function of the cells that are finished, be they all or some.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from weft.drawing.charts import Bars, Picture
 
 Settings = dict[str, Any]
 """What one cell is to do: plain JSON values. Learners are named under "learner" (one) or "learners" (a list)."""
@@ -45,43 +47,6 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"table {self.title!r}: a row of {len(row)} cells under {len(self.columns)} headings")
-
-
-Line = tuple[Sequence[float], Sequence[float]] | tuple[Sequence[float], Sequence[float], Sequence[float]]
-"""xs, ys and, where there are some, the standard errors of the ys."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Curves over one axis: a name each, points, perhaps with error bars."""
-
-    title: str
-    lines: Mapping[str, Line]
-    x: str
-    y: str
-    log_x: bool = False
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        for name, line in self.lines.items():
-            if len({len(part) for part in line}) != 1 or len(line) not in (2, 3):
-                raise ValueError(f"picture {self.title!r}: line {name!r} needs xs and ys (and errors) of one length")
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Bars in groups: for every name a height per group, perhaps with error bars; NaN leaves a bar out."""
-
-    title: str
-    groups: Sequence[str]
-    bars: Mapping[str, tuple[Sequence[float], ...]]
-    y: str
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        for name, bar in self.bars.items():
-            if len(bar) not in (1, 2) or any(len(part) != len(self.groups) for part in bar):
-                raise ValueError(f"picture {self.title!r}: {name!r} needs a height (and an error) for every group")
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft_reproduction.experiment import Claim, Figure, Line
+from weft.drawing.charts import Line
+from weft_reproduction.experiment import Claim, Figure, Report
 
 LEVEL = 0.05
 """A claim of one difference is confirmed if chance alone would show it in fewer cases than that."""
 _FEWEST, _MOST = 6, 16
+UNJUDGED = "A quick run judges nothing; run it without --quick."
 NOT_RUN = "The cells that it needs have not been run."
 
 STATISTIC = (
@@ -137,3 +139,11 @@ def worse(values: Sequence[float], published: float, deviation: float, runs: int
     ours, error = mean_and_error(values)
     short = published - ours if high_is_good else ours - published
     return short > 3.0 * math.hypot(error or 0.0, deviation / math.sqrt(runs))
+
+
+def unjudged(report: Report) -> Report:
+    """What a quick run shows: the same, and no claim is judged by it."""
+    return replace(
+        report,
+        claims=[replace(claim, judgement="not testable here", why=UNJUDGED) for claim in report.claims],
+    )

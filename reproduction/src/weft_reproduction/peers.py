@@ -54,7 +54,9 @@ def bytes_of(peer: str, models: Models) -> int:
 
 def _linear(model: Any) -> Any:
     """river's linear model, which is the last step if it stands behind a scaler."""
-    return list(model.steps.values())[-1] if hasattr(model, "steps") else model
+    from river.compose import Pipeline
+
+    return list(model.steps.values())[-1] if isinstance(model, Pipeline) else model
 
 
 def vw(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from weft.drawing.charts import Picture
 from weft_reproduction.budget.claims import TOLERANCE, claims, shortfalls
 from weft_reproduction.budget.protocol import (
     COLUMNS,
@@ -31,7 +32,7 @@ from weft_reproduction.budget.published import (
     reported,
     runs_of,
 )
-from weft_reproduction.experiment import Cell, Choice, Figure, Picture, Report, Results, Table
+from weft_reproduction.experiment import Cell, Choice, Figure, Report, Results, Table
 from weft_reproduction.judgement import figure, line, mean_and_error
 
 Tried = Mapping[tuple[str, Reading], Runs]

@@ -15,6 +15,7 @@ from scipy import sparse
 from weft.compiled.arrays import Floats
 from weft.model import Model
 from weft.stream import Stream
+from weft_reproduction.default_2.scoring import figures_of
 from weft_reproduction.default_2.streams import IN_TIME, MADE_UP, REAL_SETS, Data, stream
 from weft_reproduction.experiment import Claim, Experiment, Figure, Figures, Report, Results, Settings, Table
 
@@ -40,19 +41,10 @@ def run(settings: Settings) -> Figures:
     rows, kind = settings["rows"], settings["kind"]
     data = Data(data.X[:rows], data.y[:rows], data.task[:rows], data.logistic)
     if kind in PEERS:
-        return _figures(_vowpal_wabbit(data, PEERS[kind]), data)
+        return figures_of(_vowpal_wabbit(data, PEERS[kind]), data)
     model = Model("auto", loss="logistic" if data.logistic else "square", effort=kind)
     answer = model.learn(Stream(data.X, data.y, data.task))
-    return _figures(1.0 / (1.0 + np.exp(-answer)) if data.logistic else answer, data)
-
-
-def _figures(p: Floats, data: Data) -> Figures:
-    """Mean log-loss, with p clipped at 1e-6, and share of errors; or the mean square over the variance of labels."""
-    if not data.logistic:
-        return {"loss": float(np.mean((p - data.y) ** 2) / np.var(data.y))}
-    p = np.clip(p, 1e-6, 1.0 - 1e-6)
-    losses = -np.log(np.where(data.y > 0.0, p, 1.0 - p))
-    return {"loss": float(losses.mean()), "error": float(np.mean((p > 0.5) != (data.y > 0.0)))}
+    return figures_of(1.0 / (1.0 + np.exp(-answer)) if data.logistic else answer, data)
 
 
 def _vowpal_wabbit(data: Data, options: str) -> Floats:

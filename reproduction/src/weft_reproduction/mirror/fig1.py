@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.drawing.charts import Picture
 from weft.model import Model
 from weft.stream import Stream
 from weft.streams import known
@@ -29,7 +30,6 @@ from weft_reproduction.experiment import (
     Experiment,
     Figure,
     Figures,
-    Picture,
     Report,
     Results,
     Settings,

@@ -16,20 +16,10 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Floats
+from weft.drawing.charts import Picture
 from weft.model import Model
 from weft.stream import Stream
-from weft_reproduction.experiment import (
-    Cell,
-    Choice,
-    Claim,
-    Experiment,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft_reproduction.experiment import Cell, Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
 from weft_reproduction.judgement import NOT_RUN, figure, line, lower
 
 TASKS, FEATURES, D = 20, 10, 1.0

@@ -12,18 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft_reproduction.experiment import (
-    Cell,
-    Choice,
-    Claim,
-    Experiment,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft.drawing.charts import Picture
+from weft_reproduction.experiment import Cell, Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
 from weft_reproduction.judgement import figure, line, lower, on_other_data
 from weft_reproduction.robust.protocol import SHORT, STAND_INS, TAKEN, passed, shuffle
 from weft_reproduction.robust.rows import ROMCO, STEPS, search

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from weft_reproduction.experiment import Cell, Figure, Picture, Report, Results, Table
+from weft.drawing.charts import Picture
+from weft_reproduction.experiment import Cell, Figure, Report, Results, Table
 from weft_reproduction.judgement import figure
 from weft_reproduction.robust.choices import choices
 from weft_reproduction.robust.claims import claims

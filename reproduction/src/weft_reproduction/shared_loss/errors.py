@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from weft_reproduction.experiment import Choice, Figures, Picture
+from weft.drawing.charts import Picture
+from weft_reproduction.experiment import Choice, Figures
 from weft_reproduction.judgement import paired
 from weft_reproduction.shared_loss.newswire import at_share
 

@@ -11,18 +11,8 @@ are judged over the random orders.
 
 from collections.abc import Mapping
 
-from weft_reproduction.experiment import (
-    Cell,
-    Choice,
-    Claim,
-    Experiment,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft.drawing.charts import Picture
+from weft_reproduction.experiment import Cell, Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
 from weft_reproduction.judgement import figure, lower
 from weft_reproduction.shared_loss.errors import (
     DATA,

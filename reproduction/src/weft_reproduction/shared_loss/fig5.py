@@ -17,21 +17,11 @@ from typing import Any
 import numpy as np
 
 from weft.compiled.arrays import Ints
+from weft.drawing.charts import Picture
 from weft.reductions import Multiclass, Multilabel, code_distance, decode_hamming, exhaustive_code
 from weft.streams import known
 from weft.streams.preparation import log_counts
-from weft_reproduction.experiment import (
-    Cell,
-    Choice,
-    Claim,
-    Experiment,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft_reproduction.experiment import Cell, Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
 from weft_reproduction.judgement import figure, line, lower
 from weft_reproduction.shared_loss.newswire import OWN_ORDER, STAND_IN, order
 

@@ -7,18 +7,8 @@ averaged from the start, as the number of documents grows.
 
 from collections.abc import Mapping
 
-from weft_reproduction.experiment import (
-    Cell,
-    Choice,
-    Claim,
-    Experiment,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft.drawing.charts import Picture
+from weft_reproduction.experiment import Cell, Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
 from weft_reproduction.judgement import figure, lower, paired
 from weft_reproduction.shared_loss.errors import (
     DATA,

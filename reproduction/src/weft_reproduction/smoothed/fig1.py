@@ -12,21 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.drawing.charts import Picture
 from weft.evaluation.rounds import auc_per_task
 from weft.model import Model
 from weft.stream import Stream
-from weft_reproduction.experiment import (
-    Cell,
-    Choice,
-    Claim,
-    Experiment,
-    Figures,
-    Picture,
-    Report,
-    Results,
-    Settings,
-    Table,
-)
+from weft_reproduction.experiment import Cell, Choice, Claim, Experiment, Figures, Report, Results, Settings, Table
 from weft_reproduction.judgement import figure, line, lower
 from weft_reproduction.smoothed.protocol import Split, split
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from weft_reproduction.experiment import Bars, Cell, Figure, Picture, Report, Results, Table
+from weft.drawing.charts import Bars, Picture
+from weft_reproduction.experiment import Cell, Figure, Report, Results, Table
 from weft_reproduction.judgement import mean_and_error
 from weft_reproduction.today.board import Board, board, joined
 from weft_reproduction.today.claims import claims, compared, percent
