@@ -79,7 +79,7 @@ def checks(monkeypatch):
     monkeypatch.setattr(Classes, "encoded", lambda *a, **k: counted.append("binary") or encoded(*a, **k))
     home = "weft.streams.records.wrong_labels"
     monkeypatch.setattr(home, lambda *a, **k: counted.append(a[1]) or wrong_labels(*a, **k))
-    monkeypatch.setattr("weft.single_events.one_label", lambda *a: counted.append(a[1]) or one_label(*a))
+    monkeypatch.setattr("weft.methods.single_events.one_label", lambda *a: counted.append(a[1]) or one_label(*a))
     return counted
 
 

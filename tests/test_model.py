@@ -157,11 +157,21 @@ def test_columns_and_names_in_one_model():
 def test_a_dense_table_of_another_width():
     model = weft.Model("perceptron")
     model.learn(weft.Stream([[1.0, 2.0]], [1], "ann"))
+    before = model.to_bytes()
     for X in ([[1.0]], [[1.0, 2.0, 3.0]]):
-        with pytest.raises(ValueError, match="columns, but the model has learned tables with 2"):
-            model.learn(weft.Stream(X, [1], "ann"))
-        with pytest.raises(ValueError, match="columns, but the model has learned tables with 2"):
-            model.predict(X, "ann")
+        for refused in (
+            lambda X=X: model.learn(weft.Stream(X, [1], "ann")),
+            lambda X=X: model.learn(weft.Stream(np.array(X), [1], "bob")),
+            lambda X=X: model.learn(weft.Stream.shared(X, [[1, -1]], ["ann", "bob"])),
+            lambda X=X: model.learn(weft.Stream(X * 2, [1, 1], "ann").cut(0, 1)),
+            lambda X=X: model.learn_one(X[0], 1, "ann"),
+            lambda X=X: model.predict(X, "ann"),
+            lambda X=X: model.score(np.array(X), "ann"),
+            lambda X=X: model.predict_one(np.array(X[0]), "ann"),
+        ):
+            with pytest.raises(ValueError, match=f"has {len(X[0])} columns, but the model has learned tables with 2"):
+                refused()
+    assert model.to_bytes() == before
     assert model.score(sparse.csr_array([[0.0, 0.0, 1.0]]), "ann").tolist() == [0.0]  # sparse rows have no width
 
 
@@ -196,3 +206,80 @@ def test_saving_over_a_file_that_cannot_be_replaced(tmp_path):
     with pytest.raises(OSError):
         weft.Model("pa").save(folder)
     assert os.listdir(tmp_path) == ["model.weft"]
+
+
+def test_the_width_of_dense_tables_is_kept():
+    """The first dense table decides, whatever was declared; a loaded model knows it, cut streams have it."""
+    for declared in (None, 2, 5):
+        model = weft.Model("pa", features=declared)
+        stream = weft.Stream(np.ones((4, 3)), [1, -1, 1, -1], "ann")
+        model.learn(stream.cut(0, 2))
+        loaded = weft.Model.from_bytes(model.to_bytes())
+        model.learn(stream.cut(2, 4))
+        loaded.learn(stream.cut(2, 4))
+        whole = weft.Model("pa", features=declared)
+        whole.learn(stream)
+        assert model.to_bytes() == loaded.to_bytes() == whole.to_bytes()
+        before = loaded.to_bytes()
+        for width in (2, 4):
+            with pytest.raises(ValueError, match=f"has {width} columns, but the model has learned tables with 3"):
+                loaded.learn(weft.Stream(np.ones((1, width)), [1], "ann"))
+            with pytest.raises(ValueError, match=f"has {width} columns"):
+                loaded.predict(np.ones((1, width)), "ann")
+        assert loaded.to_bytes() == before
+    named = weft.Model("pa", features=["a", "b"])
+    named.learn_one({"a": 1.0}, 1, "ann")
+    assert weft.Model.from_bytes(named.to_bytes()).predict_one({"b": 1.0}, "ann") == 0.0
+
+
+@pytest.mark.parametrize("width", [0, 4, -1, 2.0, "3", True])
+def test_a_forged_width(width):
+    import io
+
+    from weft.store.digests import FileError
+
+    model = weft.Model("pa")
+    model.learn(weft.Stream(np.ones((1, 3)), [1], "ann"))
+    out = io.BytesIO()
+    model.write_to(out.write, {"width": width})
+    with pytest.raises(FileError, match="the file's width cannot be used"):
+        weft.Model.from_bytes(out.getvalue())
+
+
+def test_tables_of_pyarrow_are_read_by_name():
+    import pyarrow
+
+    model = weft.Model("pa")
+    model.learn(weft.Stream(pyarrow.table({"a": [1.0, 0.0], "b": [0.0, 2.0]}), [1, -1], "ann"))
+    assert model.features == ["a", "b"]
+    turned = pyarrow.table({"b": [2.0], "a": [1.0]})
+    assert model.score(turned, "ann")[0] == model.predict_one({"a": 1.0, "b": 2.0}, "ann")
+
+
+def test_rows_without_known_names_are_reported():
+    model = weft.Model()
+    model.learn(weft.Stream([{"a": 1.0}, {"b": 1.0}], [1, -1], "ann"))
+    rows = [{"a": 1.0, "new": 1.0}, {"new": 1.0}, {}]
+    for method in (model.predict, model.predict_proba):
+        with pytest.warns(UserWarning, match="row 1 without any feature that the model knows"):
+            method(rows, "ann")
+    model.score(rows, "ann")  # for programs, which may ask `strange_rows`
+    assert model.strange_rows(weft.Stream(rows, None, "ann")).tolist() == [False, True, False]
+
+
+def test_borrowing_as_a_frame():
+    model = weft.Model()
+    model.learn(weft.Stream([{"a": 1.0}] * 4, [1, -1, 1, 1], ["ann", ("team", 1), "ann", "ann"]))
+    frame = model.borrowing().to_frame()
+    assert frame.index.tolist() == ["ann", ("team", 1)]
+    assert frame.loc["ann"].to_dict() == pytest.approx(model.borrowing()["ann"]._asdict())
+    assert "<td>ann</td>" in model.borrowing()._repr_html_()
+    teams = weft.Model()
+    teams.learn(weft.Stream([{"a": 1.0}] * 2, [1, -1], [("team", 1), ("team", 2)]))
+    assert teams.borrowing().to_frame().index.tolist() == teams.tasks  # a level each would be another name
+    assert teams.borrowing().to_frame().index.nlevels == 1
+
+
+def test_a_frame_without_a_schema_is_told_what_to_do():
+    with pytest.raises(ValueError, match=r"give the model a schema, as in weft\.Model\(schema="):
+        weft.Model().learn([{"user": "ann", "label": 1}])

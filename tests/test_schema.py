@@ -104,3 +104,28 @@ def test_nothing_is_guessed_between_two():
 def test_no_records():
     with pytest.raises(ValueError, match="no records"):
         Schema.infer([])
+
+
+def test_an_inferred_schema_prints_what_was_found():
+    records = [
+        {
+            "user": "ann",
+            "ts": "2026-03-01",
+            "a": 1,
+            "b": 2.5,
+            "country": "us",
+            "body": "free money now",
+            "label": "spam",
+        },
+        {"user": "bob", "ts": "2026-03-02", "a": 3, "b": 1.5, "country": "us", "body": "lunch at noon", "label": "ham"},
+    ]
+    schema = weft.Schema.infer(records, ignore=["ts"])
+    assert str(schema) == "task: user; label: label (ham, spam); 2 numeric, 1 category, 1 text; ignored: ts"
+    twin = weft.Schema.from_json(schema.to_json())
+    assert (twin, hash(twin)) == (schema, hash(schema))
+    assert str(twin) == "task: user; label: label; text: body; ignored: ts"
+
+
+def test_an_unknown_keyword_is_told_the_nearest():
+    with pytest.raises(TypeError, match="a schema has no keyword 'tsk'; did you mean task"):
+        weft.Stream.from_records([{"user": "ann"}], tsk="user")

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from weft import Stream
 from weft.names import MOST_NAMES, Names
-from weft.vocabulary import Vocabulary, names_as_json, names_from_json
+from weft.vocabulary import _SHORT, Vocabulary, _sorted_rows, names_as_json, names_from_json
 
 
 def table(batch, width):
@@ -70,3 +70,21 @@ def test_many_columns_cost_nothing():
     for columns in (MOST_NAMES + 1, -1):
         with pytest.raises(ValueError, match="number of columns"):
             names_from_json({"columns": columns, "names": []})
+
+
+def test_rows_of_codes_are_sorted_and_lose_what_is_nothing():
+    """Short and long rows, in order and not; entries without a slot and zeros go, missing values stay."""
+    rng = np.random.default_rng(3)
+    lengths = [0, 1, 2, 3, 7, _SHORT - 1, _SHORT, _SHORT + 1, 3 * _SHORT] * 4
+    slots = [rng.permutation(500)[:length] - (0 if at % 2 else 60) for at, length in enumerate(lengths)]
+    slots = [np.sort(row) if at % 5 == 0 else row for at, row in enumerate(slots)]
+    source = [rng.choice([0.0, -0.0, 1e-200, np.nan, 1.5, -2.0, 7.0], length) for length in lengths]
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    found = _sorted_rows(begins, np.maximum(np.concatenate(slots), -1), np.concatenate(source))
+    expected = [
+        sorted((int(slot), value) for slot, value in zip(*row, strict=True) if slot >= 0 and not abs(value) < 1e-150)
+        for row in zip(slots, source, strict=True)
+    ]
+    assert found.indptr.tolist() == [0, *np.cumsum([len(row) for row in expected])]
+    assert found.indices.tolist() == [slot for row in expected for slot, _ in row]
+    np.testing.assert_array_equal(found.values, [value for row in expected for _, value in row])

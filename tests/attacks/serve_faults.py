@@ -18,10 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("shim.c")
 COUNT, FAIL, BEFORE, AFTER, HALF = range(5)
+FORGETS = bool(os.environ.get("WEFT_FORGETS"))
+FORGOTTEN = "t3"
 MODES = {
     "EIO": (FAIL, errno.EIO),
     "ENOSPC": (FAIL, errno.ENOSPC),
@@ -80,7 +83,7 @@ def run_once(folder, shim, at, mode, code, pipe):
     left = BROKEN
     try:
         from serve import engines
-        from weft.serve.requests import Done, ToFeedBack, ToRemember
+        from weft.serve.requests import Done, ToFeedBack, ToForget, ToRemember
 
         def fail(error):
             os._exit(BROKEN)
@@ -95,8 +98,13 @@ def run_once(folder, shim, at, mode, code, pipe):
         for i in range(0, EVENTS, 3):
             names = range(i, i + 3)
             acknowledge([f"e{j}" for j in names], engines.ask(service, *map(engines.to_learn, names)))
-        acknowledge(["p"], engines.ask(service, ToRemember("p", "t0", {"a": 1.0})))
-        acknowledge(["f"], engines.ask(service, ToFeedBack("p", 1.0)))
+        if FORGETS:
+            acknowledge(["gone"], engines.ask(service, ToForget(FORGOTTEN)))
+            while service.writer._checkpointing.is_busy:
+                time.sleep(0.001)
+        else:
+            acknowledge(["p"], engines.ask(service, ToRemember("p", "t0", {"a": 1.0})))
+            acknowledge(["f"], engines.ask(service, ToFeedBack("p", 1.0)))
         engines.close(service)
         os.write(pipe, f"calls {shim.count()}\n".encode())
         left = 0
@@ -151,6 +159,36 @@ def check(folder, acknowledged):
     engines.close(service)
 
 
+def check_forgotten(folder, acknowledged):
+    """A folder that was to forget a task: a model that there was, nothing acknowledged lost, and gone is gone."""
+    import weft
+    from serve import engines
+
+    model = weft.Model(engines.LEARNER)
+    states = [model.to_bytes()]
+    for i in range(EVENTS):
+        task, x, y = engines.event(i)
+        model.learn_one(x, y, task)
+        if i % 3 == 2:
+            states.append(model.to_bytes())
+    model.forget(FORGOTTEN)
+    states.append(model.to_bytes())
+    service = engines.opened(folder)
+    state = service.model.to_bytes()
+    at = states.index(state)
+    assert at >= len([name for name in acknowledged if name.startswith("e")]) // 3, "acknowledged events are lost"
+    while service.writer._checkpointing.is_busy:
+        time.sleep(0.001)
+    has_forgotten = at == len(states) - 1
+    assert has_forgotten or "gone" not in acknowledged, "what was to be forgotten is there again"
+    named = [path.name for path in folder.iterdir() if FORGOTTEN.encode() in path.read_bytes()]
+    assert not (has_forgotten and named), f"{named} still name the task"
+    engines.close(service)
+    service = engines.opened(folder)
+    assert service.model.to_bytes() == state
+    engines.close(service)
+
+
 def attack(shim, place, names, step):
     """Faults of these kinds at every `step`-th call; how many there were."""
     import weft
@@ -161,8 +199,9 @@ def attack(shim, place, names, step):
     shim.arm(place, 0, COUNT, 0)  # the counter is shared with all children from here on
     status, acknowledged, calls = attempt(place / "whole", shim, 0, COUNT, 0)
     assert status == 0, status
-    assert len(acknowledged) == EVENTS + 2
-    check(place / "whole", acknowledged)
+    expected, verify = (EVENTS + 1, check_forgotten) if FORGETS else (EVENTS + 2, check)
+    assert len(acknowledged) == expected
+    verify(place / "whole", acknowledged)
     done = 0
     for name in names:
         mode, code = MODES[name]
@@ -173,8 +212,8 @@ def attack(shim, place, names, step):
             assert status in allowed, (name, at, status)
             if status == 0:  # that call was not made this time, or it removes what is not needed any more
                 assert shim.failed() in MAY_FAIL, (name, at, shim.failed(), shim.where())
-                assert len(acknowledged) == EVENTS + 2, (name, at)
-            check(folder, acknowledged)
+                assert len(acknowledged) == expected, (name, at)
+            verify(folder, acknowledged)
             shutil.rmtree(folder)
             done += 1
     return calls, done
@@ -204,8 +243,11 @@ def outside(names, step, timeout=3000):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=1, help="every so many calls")
+    parser.add_argument("--forget", action="store_true", help="the run forgets a task, which is taken out of the log")
     parser.add_argument("--kinds", nargs="+", default=list(MODES), choices=list(MODES))
     asked = parser.parse_args()
+    if asked.forget:
+        os.environ["WEFT_FORGETS"] = "1"
     if os.environ.get("WEFT_SHIM"):
         inside(os.environ["WEFT_SHIM"], asked.kinds, asked.step)
         return

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import weft
@@ -78,22 +79,23 @@ class Trial:
 
     def run(self, kills, events):
         clients = [threading.Thread(target=self.send, args=(events,)) for _ in range(CLIENTS)]
-        done = 0
         child = self.start()
         for client in clients:
             client.start()
         try:
-            while done < kills and any(client.is_alive() for client in clients):
-                time.sleep(self.chance.expovariate(1.0 / 0.06))
+            for acknowledged in sorted(self.chance.sample(range(events - CLIENTS), kills)):
+                self.wait_for(acknowledged)
+                time.sleep(self.chance.expovariate(1.0 / 0.004))
                 os.kill(child, signal.SIGKILL)
                 assert os.waitpid(child, 0)[0] == child
-                done += 1
                 child = self.start()
             for client in clients:
                 client.join(60.0)
             assert not self.errors, self.errors
         except BaseException:
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError, ChildProcessError):  # it may have been killed, and not be there again
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
             raise
         finally:
             self.is_over = True
@@ -103,13 +105,26 @@ class Trial:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert len(self.history.acknowledged) == events
         assert histories.check(self.folder, self.history, engines.LEARNER) == served
-        return done
+
+    def wait_for(self, count):
+        """Until so many events are acknowledged: how many kills fit between them does not depend on the machine."""
+        end = time.monotonic() + 60.0
+        while len(self.history.acknowledged) < count:
+            assert not self.errors, self.errors
+            assert time.monotonic() < end, f"{len(self.history.acknowledged)} of {count} events in a minute"
+            time.sleep(0.0005)
 
     def start(self):
         port_file = self.folder.with_name(self.folder.name + ".out")
         port_file.unlink(missing_ok=True)
         child = fork(self.folder, port_file, self.chance.choice([1, 5, 40]))
-        self.port = port_of(port_file, child)
+        try:
+            self.port = port_of(port_file, child)
+        except BaseException:  # a server that is not ready in time is not left behind
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            raise
         return child
 
     def send(self, events):
@@ -146,7 +161,8 @@ def attack(count, seed, events_per_kill=25):
         while kills < count:
             turn = min(count - kills, 20)
             trial = Trial(Path(place) / f"s{kills}", chance)
-            kills += trial.run(turn, turn * events_per_kill)
+            trial.run(turn, turn * events_per_kill)
+            kills += turn
             acknowledged += len(trial.history.acknowledged)
     return kills, acknowledged
 

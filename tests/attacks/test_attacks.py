@@ -1,10 +1,12 @@
 """Bounded versions of the attacks, and proof that they notice what they look for."""
 
 import sys
+import threading
 
 import pytest
 
-from attacks import faults, kills
+import weft
+from attacks import faults, kills, threads
 from weft.store import files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, locks and modes are those of Unix")
@@ -33,7 +35,7 @@ def test_a_writer_that_writes_in_place_would_be_noticed(monkeypatch):
             with files.explaining(self.path, "write"):
                 self.file.close()
 
-    monkeypatch.setattr("weft.model.Output", InPlace)
+    monkeypatch.setattr("weft.store.saved.Output", InPlace)
     with pytest.raises(AssertionError):
         faults.attack(faults.Save, faults.ERRORS[:1])
 
@@ -58,3 +60,17 @@ def test_a_model_written_before_its_progress_would_be_noticed(monkeypatch):
 def test_kills_at_random_points():
     kills.warm()
     assert kills.attack(24, seed=1) >= 24
+
+
+def test_a_model_in_many_threads():
+    assert threads.attack(["pa", "mt-perceptron"], 0.1) == []
+
+
+def test_an_event_that_is_lost_would_be_noticed(monkeypatch):
+    learn_one = weft.Model.learn_one
+
+    def forgetful(model, x, y, task):
+        return 0.0 if threading.current_thread() is not threading.main_thread() else learn_one(model, x, y, task)
+
+    monkeypatch.setattr(weft.Model, "learn_one", forgetful)
+    assert threads.attack(["pa"], 0.1) == ["pa: exit code 1"]

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from inspection.made_relations import blocks_of, made
 from weft.cli.blocks import print_relations
-from weft.cli.colour_scale import Scale, scale_of
+from weft.drawing.colour_scale import Scale, scale_of
 
 # --- colours ---
 

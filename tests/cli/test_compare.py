@@ -100,3 +100,25 @@ def test_refusals_and_the_limit_are_told(weft_command, events, three, tmp_path):
 
 def test_a_typing_error_stops_all(weft_command, events, three):
     assert "pa has no parameter 'D'" in weft_command("compare", events, "--all", "--learner", "pa:D=1", code=2).stderr
+
+
+def test_a_page(weft_command, events, tmp_path):
+    pytest.importorskip("jinja2")
+    page = tmp_path / "out.html"
+    scopes = ["--learner", "pa", "--learner", "pa:scope=alone", "--shuffles", "2"]
+    result = weft_command("compare", events, *scopes, "--report", page)
+    assert f"wrote {page}" in result.stderr
+    assert f"Does sharing help on {events.name}?" in page.read_text()
+    assert "when every task learns alone" in page.read_text()
+
+
+def test_a_page_in_no_place_is_refused_before_any_work(weft_command, events, tmp_path):
+    pytest.importorskip("jinja2")
+    assert "end its name in .html" in weft_command("compare", events, *THREE, "--report", "out.pdf", code=2).stderr
+    lost = weft_command("compare", events, *THREE, "--report", tmp_path / "no" / "out.html", code=2)
+    assert "no" in lost.stderr
+    assert lost.stdout == ""
+    copy = tmp_path / "events.html"
+    copy.write_bytes(events.read_bytes())
+    told = weft_command("compare", copy, *THREE, "--format", "jsonl", "--report", copy, code=2).stderr
+    assert "would replace the file that is read" in told

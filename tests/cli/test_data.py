@@ -1,6 +1,7 @@
 """`weft data`: which sets there are, and fetching one."""
 
 import json
+import os
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_get_from_the_environment(weft_command, tiny, monkeypatch):
 def test_what_cannot_be_fetched_is_one_sentence(weft_command, tiny):
     with serving(Files({"/tiny.npz": bytes(len(tiny))})) as address:
         for arguments, message in (
-            (["tiny"], "weft: no address is known to fetch tiny from"),
+            (["tiny"], "weft: tiny cannot be fetched and converted by itself. The raw data: here"),
             (
                 ["tiny", "--from", f"{address}/nowhere"],
                 f"weft: {address}/nowhere/tiny.npz: the server responded with 404",
@@ -101,3 +102,15 @@ def test_ctrl_c(weft_command, tiny, monkeypatch):
     monkeypatch.setattr("weft.streams.download.fetch", interrupted)
     result = weft_command("data", "get", "tiny", "--from", "file:///x", code=130)
     assert result.stderr == "weft: stopped; the same command goes on from there\n"
+
+
+@pytest.mark.skipif(not os.environ.get("WEFT_DATA"), reason="WEFT_DATA does not name the folder of real data")
+def test_convert(weft_command, tmp_path, monkeypatch):
+    from streams.test_fetched import raw_files
+
+    [raw] = raw_files("school", tmp_path)
+    monkeypatch.delenv("WEFT_DATA")
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "cache"))
+    assert "exam scores" in weft_command("data", "convert", "school", raw).stdout
+    assert len(known("school")) == 15_362
+    assert "there is no conversion for lenk" in weft_command("data", "convert", "lenk", raw, code=2).stderr

@@ -84,6 +84,7 @@ def test_words(weft_command, events, word):
         ("g.csv", "task,task\n\n", "g.csv has no edges"),
         ("g.json", '{"edges":\n [["a", "b"],,]}', "g.json, line 2: this is not JSON"),
         ("g.json", '[["a", "b"]]', "g.json, line 1: a graph in JSON is an object"),
+        pytest.param("g.json", '{"edges": ' + "[" * 100_000, "g.json: lists are nested too deeply", id="deep"),
         ("g.json", '{"edges": [["a", "a"]]}', "g.json: the edge ('a', 'a') joins a task to itself"),
         ("g.json", "{}", "g.json: a graph as a dict has exactly one of"),
     ],

@@ -165,3 +165,62 @@ def test_plain_events_with_words_as_labels(weft_command, tmp_path):
     weft_command("learn", "e.jsonl", "--model", "m.weft", "--quiet")
     model = weft.load(tmp_path / "m.weft")
     assert (model.classes, model.schema) == (("no", "yes"), None)
+
+
+def test_fields_are_inferred_from_standard_input(weft_command, tmp_path):
+    write_jsonl(tmp_path / "mail.jsonl", ("ham", "spam"))
+    text = (tmp_path / "mail.jsonl").read_text()
+    result = weft_command("learn", "-", "--model", "m.weft", stdin=text)
+    assert "task: user; label: label (ham, spam); 1 text" in result.stderr
+    weft_command("learn", "mail.jsonl", "--model", "file.weft", "--quiet")
+    assert (tmp_path / "m.weft").read_bytes() == (tmp_path / "file.weft").read_bytes()
+    write_csv(tmp_path / "mail.csv")
+    weft_command("learn", "-", "--model", "c.weft", "--quiet", stdin=(tmp_path / "mail.csv").read_text())
+    weft_command("learn", "mail.csv", "--model", "d.weft", "--quiet")
+    assert (tmp_path / "c.weft").read_bytes() == (tmp_path / "d.weft").read_bytes()
+    result = weft_command("learn", "-", "--model", "n.weft", "--task", "usr", stdin=text, code=2)
+    assert "standard input has no field 'usr', which the schema names as task; did you mean user?" in result.stderr
+    result = weft_command("learn", "-", "--model", "n.weft", stdin="", code=2)
+    assert "the stream is empty" in result.stderr
+
+
+def test_options_of_inspect_against(weft_command, tmp_path):
+    rows = "".join(f"{['ann', 'bob'][i % 2]},{[-1, 1][i % 2]},{i % 3}\n" for i in range(20))
+    (tmp_path / "e.csv").write_text("who,seen,x\n" + rows)
+    weft_command("learn", "e.csv", "--model", "m.weft", "--task", "who", "--label", "seen", "--quiet")
+    assert weft.load(tmp_path / "m.weft").schema is None
+    options = ["--against", "e.csv", "--task-column", "who", "--label", "seen", "--json"]
+    facts = json.loads(weft_command("inspect", "m.weft", *options).stdout)
+    assert facts["sharing"]["total"]["events"] == 20
+    result = weft_command("inspect", "m.weft", "--label", "seen", code=2)
+    assert "--against FILE" in result.stderr
+    write_jsonl(tmp_path / "mail.jsonl", ("ham", "spam"))
+    weft_command("learn", "mail.jsonl", "--model", "mail.weft", "--quiet")
+    result = weft_command("inspect", "mail.weft", "--against", "mail.jsonl", "--category", "text", code=2)
+    assert "another schema" in result.stderr or "one role" in result.stderr
+    assert "gain" in weft_command("inspect", "mail.weft", "--against", "mail.jsonl", "--text", "text").stdout
+
+
+def test_all_files_are_looked_at_before_the_first_is_learned(weft_command, tmp_path):
+    write_jsonl(tmp_path / "mail.jsonl", ("ham", "spam"))
+    (tmp_path / "other.csv").write_text("user,txt,label\nann,a b c,spam\n")
+    result = weft_command("learn", "mail.jsonl", "other.csv", "--model", "m.weft", code=2)
+    assert "other.csv has no field 'text', which the schema names as text; did you mean txt?" in result.stderr
+    assert not (tmp_path / "m.weft").exists()
+
+
+def test_what_looks_like_an_id_is_remarked(weft_command, tmp_path):
+    lines = [f"u{i % 2},{i * 7919:x}-{i * 104729:x}-ff,{i % 3},{i % 2}" for i in range(30)]
+    (tmp_path / "e.csv").write_text("\n".join(["user,key,x,label", *lines]) + "\n")
+    result = weft_command("learn", "e.csv", "--model", "m.weft")
+    assert "note: key looks like an id and is not used" in result.stderr
+    assert weft.load(tmp_path / "m.weft").features == ["x"]
+
+
+def test_quiet(weft_command, tmp_path):
+    write_jsonl(tmp_path / "mail.jsonl", ("ham", "spam"))
+    weft_command("learn", "mail.jsonl", "--model", "m.weft", "--quiet")
+    assert weft_command("predict", "mail.jsonl", "--model", "m.weft", "--quiet", "--out", "o.csv").output == ""
+    learners = ["--learner", "pa", "--in-order", "--quiet"]
+    assert weft_command("compare", "mail.jsonl", *learners).stderr == ""
+    assert weft_command("forget", "m.weft", "--task", "ann", "--quiet").output == ""

@@ -1,6 +1,11 @@
 """`weft pack`: one or several files as one, read like them by every command."""
 
+import json
+
 import pytest
+
+import weft
+from weft.streams import InputError
 
 
 def test_a_packed_file_is_learned_predicted_and_resumed_like_its_text(weft_command, events, tmp_path):
@@ -43,3 +48,53 @@ def test_what_cannot_be_packed(weft_command, events, tmp_path):
 def test_an_empty_file(weft_command, tmp_path, text):
     (tmp_path / "e.jsonl").write_text(text)
     assert "the stream is empty" in weft_command("pack", "e.jsonl", "--out", "e.weftpack", code=2).stderr
+
+
+OPTIONS = ("--task", "user", "--label", "label", "--text", "body", "--id", "k", "--weight", "w")
+
+
+@pytest.fixture
+def mail(tmp_path):
+    """A file of 20 records; the first ones all have one label."""
+    records = [
+        {
+            "user": f"u{i % 3}",
+            "body": f"free money {i % 7}",
+            "age": i,
+            "k": f"id {i}",
+            "w": 1 + i % 2,
+            "c": "d" * (i % 4),
+        }
+        | {"label": "spam" if i < 9 or i % 2 else "ham"}
+        for i in range(20)
+    ]
+    path = tmp_path / "mail.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_packed_records_are_learned_without_options(weft_command, mail, tmp_path):
+    assert "Packed 20 events" in weft_command("pack", mail, "--out", "mail.weftpack", *OPTIONS).stdout
+    runs = (("a.weft", mail, OPTIONS), ("b.weft", "mail.weftpack", ()), ("c.weft", "mail.weftpack", OPTIONS))
+    for name, file, options in runs:
+        weft_command("learn", file, "--model", name, "--quiet", *options)
+    first = (tmp_path / "a.weft").read_bytes()
+    assert first == (tmp_path / "b.weft").read_bytes() == (tmp_path / "c.weft").read_bytes()
+    outputs = [weft_command("predict", file, "--model", "a.weft").stdout for file in (mail, "mail.weftpack")]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].startswith("id,task,score")
+    found = weft_command("learn", "mail.weftpack", "--model", "m.weft", "--text", "c", code=2)
+    assert "was packed with another schema: text is c, not body" in found.stderr
+
+
+def test_a_label_that_no_learner_takes_is_not_packed(weft_command, tmp_path):
+    (tmp_path / "e.jsonl").write_text('{"user": "a", "f": 1, "label": 1}\n{"user": "a", "f": 1, "label": 1e300}\n')
+    found = weft_command("pack", "e.jsonl", "--task", "user", "--label", "label", "--out", "e.weftpack", code=2)
+    assert "line 2: label 1e+300 is too large" in found.stderr
+    assert not (tmp_path / "e.weftpack").exists()
+
+
+def test_events_without_a_schema_stay_events(weft_command, events):
+    weft_command("pack", events, "--out", "e.weftpack")
+    with pytest.raises(InputError, match="holds events without a schema"):
+        list(weft.read("e.weftpack", task="user"))

@@ -7,8 +7,8 @@ import unicodedata
 
 import pytest
 
-from weft.cli.learn import _Bar
 from weft.cli.predictions import Form, _CsvLines
+from weft.cli.progress_bar import Bar
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r\x7fann\u2066"
 
@@ -108,5 +108,5 @@ def test_progress(monkeypatch):
 
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    bar = _Bar(f"{EVIL}.jsonl", show=True)
+    bar = Bar(f"{EVIL}.jsonl", show=True)
     assert controls(bar._progress.tasks[0].description) == []

@@ -287,6 +287,24 @@ def test_a_signal_while_waiting_for_input_saves_what_was_read(here, name, source
         stream.close()
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_while_lines_are_waited_for_saves_those_that_came(here, name):
+    """Fewer than are waited for to infer what the fields are."""
+    process = start("learn", "-", "--model", "fields.weft")
+    records = [{"user": "ab"[i % 2], "x": i, "label": i % 2} for i in range(30)]
+    process.stdin.write("".join(json.dumps(record) + "\n" for record in records))
+    process.stdin.flush()
+    wait_for(lambda: _unread(process.stdin) == 0)
+    wait_for(lambda: _is_idle(process))
+    process.send_signal(getattr(signal, name))
+    told = process.stderr.read()
+    assert process.wait(timeout=60) == CODES[name]
+    assert "weft: stopped after 30 events of standard input, which are saved in fields.weft" in told
+    assert weft.load(here / "fields.weft").tally.total["events"] == 30
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
 def _unread(pipe):
     """How many bytes of a pipe its reader has not taken yet."""
     import fcntl

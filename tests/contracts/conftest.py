@@ -21,7 +21,9 @@ PARAMETERS = [_of_one_worker(setting) for setting in SETTINGS]
 
 def pytest_generate_tests(metafunc):
     if "setting" in metafunc.fixturenames:
-        metafunc.parametrize("setting", PARAMETERS)
+        wanted = [marker.args[0] for marker in metafunc.definition.iter_markers("only")]
+        found = [found for found in PARAMETERS if all(has(found.values[0].traits) for has in wanted)]
+        metafunc.parametrize("setting", found)
 
 
 def pytest_collection_modifyitems(items):

@@ -18,7 +18,7 @@ FORMS = ("dense", "sparse", "named")
 """How rows are handed over."""
 
 VARIETIES = [("single", "named"), ("rounds", "sparse"), ("shared", "shared")]
-"""Every kind once, every way into the vocabulary once."""
+"""Every kind once, with columns or names that turn up late; rows that tasks share are sparse."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,13 @@ class Events:
         if self.form == "named":
             return [{f"f{f}": value for f, value in row.items()} for row in self.rows]
         widest = max((f for row in self.rows for f in row), default=0) + 1
-        width = widest if self.form == "sparse" else FEATURES  # a dense table always has the same columns
+        # Columns turn up late but in dense tables, which have the same columns all the time.
+        width = FEATURES if self.form == "dense" else widest
         dense = np.zeros((len(self.rows), width))
         for i, row in enumerate(self.rows):
             for f, value in row.items():
                 dense[i, f] = value
-        return sparse.csr_array(dense) if self.form == "sparse" else dense
+        return dense if self.form == "dense" else sparse.csr_array(dense)
 
     def stream(self) -> weft.Stream:
         """A stream made from the raw data alone."""

@@ -159,8 +159,8 @@ def test_the_cache_folder_is_named_after_what_a_kernel_can_depend_on(tmp_path):
     def digest(module):
         return jit._digest(jit.sources_of.__wrapped__(module, copy))  # files are new here: nothing remembered
 
-    mine, other, neither = "weft.learners.budget.perceptron", "weft.learners.descent.cliques", "weft.tally"
-    reader = "weft.streams.scan.jsonl"
+    mine, other, neither = "weft.learners.budget.perceptron", "weft.learners.descent.cliques", "weft.tally.counts"
+    reader = "weft.scan.jsonl"
     for folder, changes in (
         ("compiled", {mine, other, neither, reader}),
         ("storage", {mine, other, neither}),
@@ -168,7 +168,7 @@ def test_the_cache_folder_is_named_after_what_a_kernel_can_depend_on(tmp_path):
         ("graphs", {mine, other, neither}),
         ("learners/budget", {mine}),
         ("learners", set()),
-        ("streams/scan", {reader}),
+        ("scan", {reader}),
         ("streams", set()),
         ("evaluation", set()),
     ):

@@ -51,6 +51,14 @@ def test_forged_files_do_no_harm():
     assert found["accepted"] > STATES // 10  # not everything is refused: what is not was used, and nothing happened
 
 
+def test_columns_and_names_together_are_limited():
+    """A slot of 2^32 or more would spill into the task's half of a pair's key: the next file could not be read."""
+    header, arrays = decode(learned("implicit", norm="linf", C=0.7).to_bytes())
+    assert header["features"]["names"]
+    header["features"]["columns"] = 2**32
+    refused(header, arrays, "columns and .* names are more than 4294967296")
+
+
 # --- numbers that follow from parameters ---
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from contracts.settings import SETTINGS
 from contracts.streams import VARIETIES, make_events
-from weft import parallel
 from weft.storage import shards
+from weft.threads import parallel
 
 
 def test_the_number_of_threads_changes_no_score(setting, layout, monkeypatch):

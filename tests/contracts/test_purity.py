@@ -73,6 +73,11 @@ def test_columns_beyond_the_known_ones_are_dropped(setting, soon_hashed):
     for other in (wide.toarray(), X[:, :2]):  # columns of a dense table have their meaning from their number
         with pytest.raises(ValueError, match=r"the table has \d+ columns, but the model has learned tables with"):
             model.score(other, tasks)
+        y = None if setting.target == "point" else events.labels
+        before = model.to_bytes()
+        with pytest.raises(ValueError, match=r"the table has \d+ columns, but the model has learned tables with"):
+            model.learn(weft.Stream(other, y, tasks, events.rounds))
+        assert model.to_bytes() == before
 
 
 def test_an_unknown_task_reads_what_a_fresh_one_would(setting, layout):

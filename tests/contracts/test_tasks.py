@@ -7,7 +7,7 @@ import weft
 from contracts.settings import NAMES
 from contracts.streams import VARIETIES, is_dormant, make_events
 from weft.maths.losses import NAMES as NAMES_OF_LOSSES
-from weft.tally import COLUMNS, LOSS
+from weft.tally.counts import COLUMNS, LOSS
 
 
 def first_seen(events):
@@ -91,7 +91,7 @@ def test_dormant_rows_are_scored_and_nothing_else(setting, soon_hashed):
 
 
 def test_a_dormant_row_is_scored_like_any_other(setting, soon_hashed):
-    events = make_events(setting.target, "rounds", "dense", seed=45)
+    events = make_events(setting.target, "rounds", "sparse", seed=45)
     model = setting.declared()
     for piece in events.cut(range(events.n_rounds + 1)):
         stream = piece.stream()

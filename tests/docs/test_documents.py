@@ -35,7 +35,8 @@ from weft.learner import Usage
 from weft.learners.catalogue import ADVICE, PLACES, SPECIAL_CASES
 from weft.reductions import Multiclass, Multilabel, VectorRegression
 from weft.streams import Chunk, Fault, Known, Position
-from weft.tally import Tally
+from weft.tally.counts import Tally
+from weft.tally.per_task import PerTask
 from weft_reproduction import shelf
 
 ROOT = Path(__file__).parents[2]
@@ -123,19 +124,20 @@ def test_every_public_name():
     names += [name for package in packages for name in getattr(package, "__all__", [])]
     text = everything()
     short = [package.__name__.removeprefix("weft.") for package in packages]
-    assert short == ["evaluation", "geometry", "guarantees", "maths", "reductions", "streams"]
+    assert short == ["cluster", "evaluation", "geometry", "guarantees", "maths", "reductions", "streams"]
     assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", text)] == []
 
 
 @pytest.mark.parametrize("owner", [weft.Model, weft.Stream], ids=lambda owner: owner.__name__)
 def test_every_public_method(owner):
-    names = [name for name in vars(owner) if not name.startswith("_")]
+    parts = [vars(kind) for kind in owner.__mro__ if kind.__module__.startswith("weft")]
+    names = [name for part in parts for name in part if not name.startswith("_")]
     section = read("docs/python.md").split(f"\n## `weft.{owner.__name__}`\n")[1].split("\n## ")[0]
     assert [name for name in names if not re.search(rf"`(\w+\.)?{name}\b", section)] == []
 
 
-RESULTS = (Tally, Comparison, LeftOut, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage, Bound, SmoothedRun)
-RESULTS += (Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault, Known)
+RESULTS = (Tally, PerTask, Comparison, LeftOut, Run, Descent, BudgetRun, BudgetCost, KernelComparator, Usage)
+RESULTS += (Bound, SmoothedRun, Multiclass, Multilabel, VectorRegression, Chunk, Position, Fault, Known)
 DESCRIBED = ("python", "shared-loss", "regret", "budget", "budget-bounds", "smoothed")
 
 
@@ -189,15 +191,34 @@ def test_the_readme_begins_with_the_two_commands():
 # ----------------------------------------------------------------------------------------------- everything runs
 
 
+def in_a_clone(folder, monkeypatch):
+    """Work in a folder that has the examples, as a clone does."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(folder)
+
+
+def test_the_mail_of_the_readme():
+    """Its script writes this very file."""
+    assert imported(ROOT / "docs" / "make_mail.py").text() == read("examples/mail.csv")
+
+
+WALKS = ("tour.md",)
+"""Pages whose Python and commands belong together: they run in turns, in one folder."""
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
 )
 def test_python(page, tmp_path, monkeypatch):
     """The Python of a page runs from top to bottom, and prints what the following block of text shows."""
-    monkeypatch.chdir(tmp_path)
+    in_a_clone(tmp_path, monkeypatch)
     monkeypatch.setattr("weft.learners.catalogue._REGISTERED", {})
+    if page.name in WALKS:
+        monkeypatch.setattr("weft.cli.compiling.tell", lambda line: None)  # depends on earlier runs
     space, printed, compared, options = {"__name__": "page"}, "", 0, np.get_printoptions()
     for kind, text in blocks(page):
+        if kind == "console" and page.name in WALKS:
+            run_console(text)
         if kind == "python":
             output = io.StringIO()
             with contextlib.redirect_stdout(output), np.printoptions(**options):
@@ -221,23 +242,31 @@ def run_line(line):
         result = CliRunner().invoke(cli, words, input=fed, prog_name="weft")
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return [result.stdout + result.stderr, result.stderr + result.stdout, result.stdout]
-    assert line.split()[0] in ("printf", "echo", "cat"), line
+    assert line.split()[0] in ("printf", "echo", "cat", "head"), line
     return [subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True).stdout]
 
 
+def run_console(text):
+    """Run the commands of a block, which print the output that it shows, if any."""
+    for part in text.split("$ ")[1:]:
+        line, _, written = part.partition("\n")
+        found = run_line(line)
+        assert not written.strip() or any(same(text, written) for text in found), f"$ {line}\n{found[0]}"
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if "```console" in page.read_text(encoding="utf-8") and page.name not in WALKS],
+    ids=lambda page: page.name,
 )
 def test_console(page, tmp_path, monkeypatch):
     """The commands of a page run from top to bottom, and print the output that the page shows, if any."""
-    monkeypatch.chdir(tmp_path)
+    in_a_clone(tmp_path, monkeypatch)
     monkeypatch.setattr("weft.cli.compiling.tell", lambda line: None)  # depends on earlier runs
     monkeypatch.setenv("COLUMNS", "80")
     for kind, text in blocks(page):
-        for part in text.split("$ ")[1:] if kind == "console" else ():
-            line, _, written = part.partition("\n")
-            found = run_line(line)
-            assert not written.strip() or any(same(text, written) for text in found), f"$ {line}\n{found[0]}"
+        if kind == "console":
+            run_console(text)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -265,6 +294,18 @@ def test_pictures(tmp_path):
         assert xml.etree.ElementTree.fromstring(text).tag.endswith("svg")
         assert "prefers-color-scheme: dark" in text
         assert f"pictures/{name}" in everything()
+
+
+def test_site(tmp_path):
+    """The site is built without a warning, so that all links and anchors lead somewhere; pictures need long runs."""
+    website = [sys.executable, str(ROOT / "docs" / "website"), "--no-pictures", str(tmp_path / "site")]
+    made = subprocess.run(website, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / "site" / "learners" / "auto.html").exists()
+    pages = [path for path in (tmp_path / "site").rglob("*.html") if path.name not in ("genindex.html", "search.html")]
+    assert len(pages) > 70
+    loaded = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//")
+    assert [path.name for path in pages if loaded.search(path.read_text(encoding="utf-8"))] == []
 
 
 # --------------------------------------------------------------------------------------- links, paths, experiments

@@ -1,7 +1,12 @@
 """river: its own checks, pipelines and metrics; the same figures as weft's tally."""
 
+import gc
+import types
+import weakref
+
+import numpy as np
 import pytest
-from river import checks, compose, datasets, evaluate, metrics, preprocessing
+from river import base, checks, compose, datasets, evaluate, metrics, preprocessing
 
 import weft
 from weft.river import TaskClassifier, TaskRegressor
@@ -9,14 +14,80 @@ from weft.river import TaskClassifier, TaskRegressor
 pytestmark = pytest.mark.xdist_group("river")
 
 
-@pytest.mark.parametrize("kind", [TaskClassifier, TaskRegressor])
-def test_its_own_checks(kind):
-    estimator, count = kind(None, "mt-ogd"), 0
-    for check in checks.yield_checks(estimator):
-        if check.__name__ not in estimator._unit_test_skips():
-            check(estimator.clone())
-            count += 1
-    assert count > 20
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TaskClassifier(), TaskRegressor(), TaskClassifier(learner="mt-ogd"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_its_own_checks(estimator):
+    """All of them, none of them excused."""
+    assert estimator._unit_test_skips() == set()
+    found = list(checks.yield_checks(estimator))
+    assert len(found) > 20
+    for check in found:
+        check(estimator.clone())
+
+
+def test_the_order_in_a_dict_does_not_matter():
+    """It does for the slots of features, from which low_rank draws."""
+    random, given, turned = np.random.default_rng(2), TaskClassifier(), TaskClassifier()
+    for x, y in datasets.Phishing().take(200):
+        other = {name: x[name] for name in random.permutation(list(x))}
+        told = [model.predict_proba_one(one).get(True, 0.5) for model, one in ((given, x), (turned, other))]
+        assert told[0] == pytest.approx(told[1], rel=1e-9)
+        given.learn_one(x, y)
+        turned.learn_one(other, y)
+
+
+@pytest.mark.parametrize("labels", [(False, True), ("red", "green", "blue")])
+def test_memory_is_that_of_what_was_learned(labels):
+    """Arrays and names, as they grow; nothing of the compiler."""
+    model, before = TaskClassifier(key="user", learner="mt-ogd"), 0
+    for count in (10, 100, 1000):
+        for i in range(count):
+            model.learn_one({"user": f"user {i}", f"feature {i}": 1.0}, labels[i % len(labels)])
+        models = model.model_.models if len(labels) > 2 else [model.model_]
+        arrays = [part for one in models for part in one.state if isinstance(part, np.ndarray)]
+        names = sum(len(f"user {i}") + len(f"feature {i}") for i in range(count))
+        least = sum(array.nbytes for array in arrays) + names
+        assert max(least, before) < model._raw_memory_usage < 2 * least + 1_000_000 * len(models)
+        before = model._raw_memory_usage
+    assert not [one for one in reached(model_parts(model)) if type(one).__module__.startswith(("numba", "llvmlite"))]
+
+
+def model_parts(model):
+    found = model.model_
+    models = [found] if isinstance(found, weft.Model) else found.models
+    return [[one.state, one.vocabulary, one.tally] for one in models]
+
+
+def reached(root):
+    """All objects that river's walk finds."""
+    seen, pending = {}, [root]
+    while pending:
+        pending = [one for one in pending if not isinstance(one, type | types.ModuleType | types.FunctionType)]
+        new = [one for one in pending if id(one) not in seen]
+        seen |= {id(one): one for one in new}
+        pending = gc.get_referents(*new)
+    return list(seen.values())
+
+
+def test_memory_where_the_compiler_remembers_what_is_gone(monkeypatch):
+    """river asks every object for its class; a weak reference to a function that is gone has none."""
+    model = TaskClassifier(None, "mt-ogd")
+    model.learn_one({"a": 1.0}, True)
+
+    def gone():
+        pass
+
+    monkeypatch.setattr(model.model_.learner.kernels.learn, "someone", weakref.proxy(gone), raising=False)
+    del gone
+    gc.collect()
+    with pytest.raises(ReferenceError):
+        base.Base._raw_memory_usage.fget(model)
+    assert 0 < model._raw_memory_usage < 100_000
 
 
 def test_the_figures_are_those_of_the_tally():
@@ -35,7 +106,7 @@ def test_the_model_is_that_of_weft():
     for i in range(60):
         x = {"user": "ab"[i % 2], "n": i % 7, "country": ("us", "fr")[i % 3 == 0], "flag": i % 5 == 0, "gap": None}
         named = {"n": float(i % 7), f"country={x['country']}": 1.0, "flag": float(x["flag"])}
-        expected.learn_one(named, i % 2 == 0, x["user"])
+        expected.learn_one(dict(sorted(named.items())), i % 2 == 0, x["user"])
         model.learn_one(x, i % 2 == 0)
     assert model.model_.to_bytes() == expected.to_bytes()
     assert model.predict_one(x) in (True, False)
@@ -66,3 +137,5 @@ def test_refusals():
         TaskClassifier(key="user").learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match="colour"):
         TaskClassifier(colour=1)
+    with pytest.raises(ValueError, match="arow with these parameters predicts no numbers"):
+        TaskRegressor(learner="arow")

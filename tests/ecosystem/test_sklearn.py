@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -29,7 +31,14 @@ def made(n=240, seed=3, classes=("no", "yes")):
     return X, y, [f"user {number}" for number in user], score
 
 
-@pytest.mark.parametrize("estimator", [TaskClassifier(), TaskRegressor(), TaskClassifier("pa")], ids=str)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TaskClassifier(), TaskRegressor(), TaskClassifier("pa"), TaskClassifier(effort="fast"),
+        TaskClassifier("mt-ogd", eta=0.1, b=2.0), TaskRegressor("pa"), TaskRegressor("mt-ogd", loss="square"),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_its_own_checks(estimator):
     """All of them, none of them excused."""
     with warnings.catch_warnings():
@@ -106,7 +115,22 @@ def test_in_a_pipeline_with_named_columns():
     search = GridSearchCV(pipeline, {"taskclassifier__eta": [0.01, 0.5]}, cv=3, error_score="raise").fit(frame, y)
     assert search.best_params_["taskclassifier__eta"] in (0.01, 0.5)
     assert cross_validate(pipeline, frame, y, cv=3, error_score="raise")["test_score"].mean() > 0.5
-    assert "TaskClassifier" in pipeline._repr_html_() if hasattr(pipeline, "_repr_html_") else True
+    shown = search.best_estimator_._repr_html_()
+    assert "TaskClassifier" in shown
+    assert "eta" in shown
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_of_other_libraries_give_the_same(kind):
+    X, y, user, _ = made(classes=("low", "mid", "top"))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(user=user)
+    columns = ColumnTransformer([("numbers", StandardScaler(), ["a", "b", "c"]), ("task", "passthrough", ["user"])])
+    columns.set_output(transform=kind)
+    model = make_pipeline(columns, TaskClassifier("pa", task="task__user"))
+    given = frame if kind == "pandas" else polars.from_pandas(frame)
+    expected = TaskClassifier("pa").fit(StandardScaler().fit_transform(X), y, task=user)
+    assert model.fit(given, y)[-1].model_.to_bytes()  # a model per class, in one file
+    assert np.array_equal(model.predict(given), expected.predict(StandardScaler().fit_transform(X), task=user))
 
 
 def test_routed_metadata():
@@ -118,6 +142,45 @@ def test_routed_metadata():
         numbers = TaskRegressor().set_fit_request(task=True).set_score_request(task=True)
         found = cross_val_score(numbers, X, score, cv=3, params={"task": np.array(user)}, error_score="raise")
         assert found.mean() > 0.5
+
+
+def test_routed_through_searches_and_pipelines():
+    """The tasks of the rows of every fold arrive at every step that asks for them."""
+    X, y, user, _ = made(n=400)
+    tasks = np.array(user)
+    with sklearn.config_context(enable_metadata_routing=True):
+        last = TaskClassifier("mt-ogd", eta=0.1).set_fit_request(task=True).set_score_request(task=True)
+        pipeline = make_pipeline(StandardScaler(), last.set_predict_request(task=True))
+        grid = {"taskclassifier__eta": [0.03, 0.3]}
+        search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, y, task=tasks)
+        told = search.best_estimator_.score(X, y, task=tasks)
+        assert set(search.best_estimator_[-1].model_.tasks) == set(user)
+        found = cross_validate(pipeline, X, y, cv=3, params={"task": tasks}, error_score="raise")["test_score"]
+        assert min(told, *found) > 0.8
+        with pytest.warns(UserWarning, match="come without"):
+            assert np.mean(search.predict(X) == y) < told
+        with pytest.raises(UnsetMetadataPassedError):
+            make_pipeline(StandardScaler(), TaskClassifier()).fit(X, y, task=tasks)
+
+
+def test_tasks_that_were_forgotten_are_noticed():
+    """A scorer hands no metadata to predict: figures would be those of a task that nobody has."""
+    X, y, user, _ = made()
+    model = TaskClassifier("pa").fit(X, y, task=user)
+    with pytest.warns(UserWarning, match="was fitted with tasks, and these rows come without"):
+        model.predict(X)
+    with pytest.warns(UserWarning, match="was fitted with tasks"):
+        TaskClassifier("mt-ogd").fit(X, y, task=user).predict_proba(X)
+    model.predict(X, task="a new one")  # asked for: a task by name, known or not
+    TaskClassifier("pa").fit(X, y).predict(X)
+
+
+def test_losses_of_a_regressor():
+    X, _, user, score = made()
+    assert TaskRegressor("pa").fit(X, score, task=user).model_.parameters["loss"] == "epsilon-insensitive"
+    assert TaskRegressor("mt-ogd").fit(X, score, task=user).model_.parameters["loss"] == "square"
+    with pytest.raises(ValueError, match="arow with these parameters predicts no numbers"):
+        TaskRegressor("arow").fit(X, score)
 
 
 def test_parameters_and_clones():

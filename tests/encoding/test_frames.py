@@ -64,7 +64,14 @@ def in_words(encoded):
     fields = {names[code] for code in coded.rows.names.fields} & used
     tasks = [coded.task_names.names[code] for code in coded.tasks.tolist()]
     weight = None if encoded.weight is None else encoded.weight.tolist()
-    return tasks, rows, fields, encoded.labels, encoded.rounds, weight, encoded.ids
+    return tasks, rows, fields, labels_in_words(encoded.labels), encoded.rounds, weight, encoded.ids
+
+
+def labels_in_words(labels):
+    if labels is None:
+        return None
+    values = [None if value != value else value for value in labels.values.tolist()]
+    return values if labels.names is None else [None if v is None else repr(labels.names[int(v)]) for v in values]
 
 
 @pytest.mark.parametrize("library", [pandas.DataFrame, polars.DataFrame, pyarrow.table])
@@ -153,3 +160,40 @@ def test_a_model_takes_over_the_schema_of_its_first_stream():
     assert model.schema == Schema(task="u", label="y")
     with pytest.raises(ValueError, match="another schema than that of the model: weight is w, not not given"):
         model.learn(weft.Stream.from_records([{**r, "w": 1} for r in records], task="u", label="y", weight="w"))
+
+
+def test_large_integers_are_the_nearest_floats():
+    """pyarrow refuses to convert them unless it is told to."""
+    rows = [{"user": "a", "x": 10**18 + 1, "label": 1}, {"user": "a", "x": None, "label": 0}]
+    for frame in (pandas.DataFrame(rows), polars.DataFrame(rows), pyarrow.Table.from_pylist(rows)):
+        stream = weft.Stream.from_frame(frame, task="user", label="label")
+        assert stream.X.toarray().tolist() == [[1e18], [0.0]]
+
+
+def test_frames_that_are_none():
+    lazy = polars.DataFrame({"user": ["a"], "label": [1]}).lazy()
+    with pytest.raises(ValueError, match=r"a query that was not run \(polars LazyFrame\); give a data frame, such as"):
+        weft.Stream.from_frame(lazy, task="user", label="label")
+    twice = pandas.DataFrame([[1, 2, "a", 1]], columns=["x", "x", "user", "label"])
+    with pytest.raises(ValueError, match="two columns of the data frame have one name; rename one of them"):
+        weft.Stream.from_frame(twice, task="user", label="label")
+
+
+def test_labels_that_are_not_there_are_told_by_their_field():
+    model = weft.Model(schema=weft.Schema(task="user", label="label"))
+    model.learn([{"user": "a", "x": 1.0, "label": "no"}, {"user": "a", "x": 2.0, "label": "yes"}])
+    with pytest.raises(ValueError, match="no record has a label in the field 'label'; give the records with"):
+        model.learn(pandas.DataFrame({"user": ["a"], "x": [1.0]}))
+    with pytest.raises(ValueError, match='field "label": the label is missing; write it in the record, or give'):
+        model.learn_one({"user": "a", "x": 1.0})
+    several = weft.Multiclass(schema=weft.Schema(task="user", label="label"))
+    with pytest.raises(ValueError, match="no record has the field 'label'"):
+        several.learn([{"user": "a", "x": 1.0}])
+
+
+def test_a_positive_class_that_is_not_among_the_labels():
+    rows = [{"user": "a", "x": 1.0, "label": "ham"}, {"user": "a", "x": 2.0, "label": "spam"}]
+    model = weft.Model(schema=weft.Schema(task="user", label="label", positive="spma"))
+    with pytest.raises(ValueError, match="positive='spma' is not one of the labels, such as 'ham' and 'spam'"):
+        model.learn(rows)
+    assert model.tasks == []

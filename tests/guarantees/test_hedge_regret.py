@@ -119,6 +119,7 @@ def test_what_is_not_hedge_is_refused():
     for change, text in (
         ({"expert_losses": None}, "needs `expert_losses`, `expert_weights` and `eta_h`"),
         ({"expert_losses": run.expert_losses[:5]}, "one row per round"),
+        ({"expert_losses": np.zeros((20, 0)), "expert_weights": np.zeros((20, 0))}, "one row per round"),
         ({"expert_weights": run.expert_weights[::-1]}, "not those of Hedge"),
         ({"expert_weights": play("random", 3, 3, 2, 20, lie=-1.0).expert_weights}, "not those of Hedge"),
         ({"scores": run.scores + 9}, "a loss is above the experts' mean"),
@@ -130,6 +131,10 @@ def test_what_is_not_hedge_is_refused():
             hedge_inequality(run._replace(**change))
     with pytest.raises(ValueError, match="about the update 'mirror', not about 'hedge'"):
         theorem1(run, np.zeros((3, 2)))
+
+
+def test_one_expert_in_one_round():
+    assert hedge_inequality(play("random", 3, 1, 2, 1)).holds
 
 
 def test_the_premises_of_theorem9():

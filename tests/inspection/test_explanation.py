@@ -78,6 +78,8 @@ def test_the_parts_add_up_to_the_score(setting, form, limit, monkeypatch):
             found = model.explain(x, task, per_feature=True)
             size = sum(abs(part) for parts in found.features.values() for part in parts) + 1e-300
             agree(found.own + found.shared + sum(found.neighbours.values()), found.score, size)
+            agree(sum(found.parts.values()), found.score, size)
+            assert list(map(abs, found.parts.values())) == sorted(map(abs, found.parts.values()), reverse=True)
             agree(sum(parts.total for parts in found.features.values()), found.score, size)
             agree(sum(parts.neighbours for parts in found.features.values()), sum(found.neighbours.values()), size)
             assert found.score == model.score([x], [task])[0]
@@ -200,6 +202,21 @@ def test_words():
     tiny = Explanation("ann", 0.0, 1e-9, -1e-9, {}, {})
     assert "+1.000e-09" in str(tiny)
     assert "shared" in str(Explanation("ann", 0.0, 0.0, 0.0, {}, {}))
+    for largest, shown in (
+        (1.0, "+1.000"),
+        (0.5, "+0.5000"),
+        (0.1, "+0.1000"),
+        (0.05, "+0.050000"),
+        (1e-3, "+0.001000"),
+    ):
+        assert str(Explanation("ann", largest, largest, 0.0, {}, {})).split()[3] == shown
+    assert Explanation("ann", 1.0, 0.25, 0.5, {"bob": -0.75}, {}).parts == {
+        "from bob": -0.75,
+        "shared": 0.5,
+        "own": 0.25,
+    }
+    amounts = {"own": 1.0, "recent level": -3.0}
+    assert Explanation("ann", -2.0, 7.0, 7.0, {}, {}, {}, amounts).parts == {"recent level": -3.0, "own": 1.0}
 
 
 def test_many_features_are_cut():

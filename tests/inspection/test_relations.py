@@ -83,6 +83,15 @@ def test_more_tasks_than_fit_become_clusters_with_means():
             assert found.values[i, j] == pytest.approx(np.nanmean(pairs))
 
 
+def test_the_member_in_the_middle_names_its_cluster():
+    values = blocks_of([0, 0, 0, 0, 1, 1, 1], inside=0.5, outside=0.0)
+    for middle, others in ((2, [0, 1, 3]), (6, [4, 5])):
+        values[middle, others] = values[others, middle] = 0.9
+    found = arranged(made(values), 2)
+    assert sorted(found.names) == ["t2 +3", "t6 +2"]
+    assert sorted(found.members) == [["t2", "t0", "t1", "t3"], ["t6", "t4", "t5"]]
+
+
 def test_single_tasks_among_clusters_keep_their_diagonal():
     values = blocks_of([0, 0, 0, 0, 1], inside=0.9, outside=0.0)
     found = arranged(made(values), 2)
@@ -139,6 +148,7 @@ class Alone(PassiveAggressive):
 def test_personal_parts_alone():
     relations = read_relations(weft.Model(Alone(), tasks=30))
     assert not relations.has_matrix
+    assert relations.values.shape == (0, 0)
     found = arranged(relations, 30)
     assert found.apart.tolist() == sorted(relations.apart.tolist(), reverse=True)
     assert found.names[:2] == ["6", "13"]
@@ -174,3 +184,20 @@ def test_a_learner_that_has_none_says_why(monkeypatch):
     monkeypatch.setattr(type(model.learner), "relations", none)
     with pytest.raises(ValueError, match="there are no relations to draw: pa has nothing of the kind"):
         read_relations(model)
+
+
+def test_the_task_in_the_middle_stands_for_its_cluster():
+    values = blocks_of(np.array([0, 0, 0, 1, 1, 1]))
+    values[0, 1] = values[1, 0] = values[1, 2] = values[2, 1] = 0.99  # t1 is nearest to both others
+    values[3, 5] = values[5, 3] = values[4, 5] = values[5, 4] = 0.99
+    assert sorted(tasks[0] for tasks in arranged(made(values), 2).members) == ["t1", "t5"]
+
+
+def test_too_many_tasks_are_refused(monkeypatch):
+    model = weft.Model("mt-ogd")
+    model.learn(weft.Stream(np.ones((4, 1)), [1, -1, 1, -1], ["a", "b", "c", "d"]))
+    monkeypatch.setattr("weft.inspection.relations.LARGEST_MATRIX", 9.0)
+    with pytest.raises(ValueError, match="the relations of 4 tasks are too many to draw; at most 3 are"):
+        read_relations(model)
+    monkeypatch.setattr("weft.inspection.relations.LARGEST_MATRIX", 16.0)
+    assert len(read_relations(model).members) == 4

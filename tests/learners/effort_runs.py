@@ -12,6 +12,7 @@ from weft.learners.adaptive.experts import FLOOR
 ROUNDED = single("wF", "GF", "C", "Q", "aQ")
 """Numbers of pairs, and of features in the low-rank expert, have 32 bits."""
 POSITIONS = {"forget": [5], "bayes": [6], "low_rank": [7], "level": [8, 9, 10], "second": [11, 12], "grid": [13]}
+POSITIONS["fading"] = [14]
 """Of the experts in the stack of a model."""
 FEATURE, TASK, VALUES = 1, 2, 3
 """Kinds of draws."""
@@ -73,6 +74,7 @@ class Twin(Effort):
             stored=ROUNDED,
             factors=factors,
             least=FLOOR if experts else 0.0,
+            rests=bool(experts),
         )
         for name, kind in (("second", Second), ("grid", Grid)):
             if name in self.experts:

@@ -94,3 +94,18 @@ def test_files_with_rows_that_are_none(name):
     other[3], other[4] = other[4], other[3]
     with pytest.raises(FileError, match="one after the other"):
         weft.Model.from_bytes(encode(header, {**arrays, "state.ends": other}))
+
+
+@pytest.mark.parametrize("name", ["mtfl", "trml"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300, -1e300])
+def test_models_of_a_file_that_no_fit_can_begin_with(name, value):
+    """Learning goes on: the models stay, as with rows for which numbers have no digits."""
+    X, y, task = rows(0)
+    model = weft.Model(name, every=10)
+    model.learn(stream(X, y, task))
+    header, arrays = decode(model.to_bytes())
+    weights = np.full_like(arrays["state.weights"], value)
+    forged = weft.Model.from_bytes(encode(header, {**arrays, "state.weights": weights}))
+    with np.errstate(all="ignore"):
+        forged.learn(stream(X, y, task))
+    assert forged.tally.total["events"] == 2 * model.tally.total["events"]

@@ -18,7 +18,7 @@ from weft.learners.budget.ties import COMPLETE, NO_TASKS, NONE
 pytestmark = pytest.mark.xdist_group("budget")
 
 NAMES = ("mt-perceptron", "mtbprj", "mtbprj-2", "mtrbp", "mtforg")
-KERNELS = ("linear", "gaussian", {"name": "poly", "degree": 3, "normalize": False})
+KERNELS = ("linear", "gaussian", {"name": "poly", "degree": 2}, {"name": "poly", "degree": 3, "normalize": False})
 KEPT = 2 * TILE + 4
 
 

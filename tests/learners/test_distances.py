@@ -1,5 +1,7 @@
 """Distances of tasks from their neighbours: every form against the definition on whole matrices."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import weft
 from inspection.test_explanation import DESCENTS, learned
 from weft.learners.descent import distances as descent_distances
 from weft.storage import pairs
+from weft.store.codec import decode, encode
 
 
 def neighbours(model):
@@ -77,3 +80,17 @@ def test_a_feature_that_never_held_anything_scores_nothing():
     model.learn_one({"x": 1.0, "y": 2.0, "z": 0.0}, 1.0, "ann")
     assert model.weights()[0, 2] == 0.0
     assert model.predict_one({"z": 1.0}, "ann") == 0.0
+
+
+def test_columns_that_no_task_has_take_no_time():
+    """A file may claim 2^31 columns: distances are those of the features that tasks have."""
+    model = weft.Model("mt-ogd", graph=[(0, 1), (1, 2)], eta=0.5, loss="square", features=2)
+    model.learn_one([1.0, 0.5], 1.0, 0)
+    model.learn_one([1.0, -1.0], 1.0, 1)
+    header, arrays = decode(model.to_bytes())
+    header["features"]["columns"] = 2**31
+    wide = weft.Model.from_bytes(encode(header, arrays))
+    began = time.process_time()
+    for found, expected in zip(wide.distances(), model.distances(), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert time.process_time() - began < 5.0

@@ -10,6 +10,7 @@ from learners.adaptive_runs import GROUP, LIMITS, dense_features, learn_in_bulk,
 from learners.effort_runs import Twin, stack_of
 from weft.learners.adaptive.learners import NAMES, RANKS
 from weft.storage import pairs
+from weft.store.codec import FileError, decode, encode
 from weft.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.xdist_group(GROUP)
@@ -53,12 +54,12 @@ def with_gap(stream):
 @pytest.mark.parametrize("names", [(), *((name,) for name in NAMES), NAMES], ids=str)
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 def test_oracle(loss, names, monkeypatch):
-    if names == ("bayes",) and loss == "square":
-        pytest.skip("bayes classifies")
+    if names in (("bayes",), ("fading",)) and loss == "square":
+        pytest.skip("this expert classifies")
     stream = events(0, loss)
     oracle = Twin(loss, names, RANKS["balanced"])
     wanted = [oracle.learn(row, y, k) for k, row, y in stream]
-    chosen, runs, models = [name for name in names if name != "bayes" or loss == "logistic"], [], []
+    chosen, runs, models = [name for name in names if name not in ("bayes", "fading") or loss == "logistic"], [], []
     for learn, layout in ((learn_in_bulk, "table"), (learn_in_chunks, "hashed")):
         monkeypatch.setattr(pairs, "DENSE_LIMIT", LIMITS[layout])
         models.append(weft.Model("auto", loss=loss, **({"experts": chosen} if chosen else {"effort": "fast"})))
@@ -74,6 +75,22 @@ def test_oracle(loss, names, monkeypatch):
     again = weft.Model.from_bytes(models[0].to_bytes())
     rows, tasks = [row for _, row, _ in with_gap(stream)], [k for k, _, _ in stream]
     assert again.score(rows, tasks).tolist() == models[0].score(rows, tasks).tolist()
+
+
+def test_more_dense_columns_than_seats(monkeypatch):
+    """The experts of dense columns have 32 seats, and 16 of them a grid: columns without one leave theirs alone."""
+    rng, stream = np.random.default_rng(2), []
+    for t in range(70):
+        x = {f"d{j:02}": float(rng.normal()) for j in range(36)}
+        y = x["d00"] * x["d15"] + x["d35"]
+        x |= dict.fromkeys([name for name in x if rng.random() < 0.1], math.nan)
+        x |= {f"s{j}": 1.0 for j in rng.permutation(30)[:3]}
+        stream.append((f"task {t % 2}", x, y))
+    oracle = Twin("square", ("second", "grid"), RANKS["balanced"])
+    wanted = [oracle.learn(row, y, k) for k, row, y in stream]
+    model = weft.Model("auto", loss="square", experts=["second", "grid"])
+    np.testing.assert_allclose(learn_in_chunks(model, with_gap(stream)), wanted, rtol=1e-9, atol=1e-9)
+    assert len(oracle.dense_list) == 36
 
 
 @pytest.mark.parametrize("name", ["adaptive", "auto"])
@@ -97,3 +114,33 @@ def test_plain_rows_with_nan_are_refused(name):
     ):
         with pytest.raises(ValueError, match=r"1e\+150"):
             refused()
+
+
+@pytest.mark.parametrize("wrong", ["their sum", "one of them"])
+def test_counts_of_missing_values_in_a_file(wrong):
+    model = weft.Model("auto", loss="square", experts=["grid"])
+    learn_in_bulk(model, with_gap(events(1, "square")))
+    header, arrays = decode(model.to_bytes())
+    (missing,), (total,) = ([key for key in arrays if key.endswith(end)] for end in (".missing", ".n_missing"))
+    arrays = {key: array.copy() for key, array in arrays.items()}
+    if wrong == "their sum":
+        arrays[total] += 1
+    else:  # more often than there were events
+        arrays[missing][arrays[missing].argmax()] += 1000
+        arrays[total] += 1000
+    with pytest.raises(FileError, match="missing values are not as many"):
+        weft.Model.from_bytes(encode(header, arrays))
+
+
+def test_a_feature_of_most_rows_is_dense_only_where_most_features_are():
+    """In rows with few of the known features, a feature is dense from nine rows of ten on, elsewhere from half on."""
+
+    def learned(others, each):
+        rng, model = np.random.default_rng(3), weft.Model("adaptive")
+        for t in range(120):
+            row = {f"s{j}": 1.0 for j in rng.permutation(others)[:each]} | ({"common": 0.5} if t % 10 < 7 else {})
+            model.learn_one(row, 1 if rng.random() < 0.5 else -1, "a")
+        return dense_features(model)
+
+    assert learned(200, 3) == []
+    assert "common" in learned(8, 3)

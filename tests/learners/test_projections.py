@@ -273,6 +273,21 @@ def test_general_and_clique_agree(case):
 # -------------------------------------------------------------------------------------------------------- variance
 
 
+@pytest.mark.parametrize("sigma", [1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("b", [0.5, 2.0, 20.0])
+def test_v_sigma_with_hardly_any_variance(b, sigma):
+    """As sigma goes to 0 all rows go to their mean, or to the point of the ball next to it: at the rate of sigma."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n, d = rng.integers(2, 7), rng.integers(1, 5)
+        Z = rng.normal(size=(n, d)) * 10 ** rng.uniform(-1, 1)
+        X = Z.copy()
+        project_v_sigma(X, n, d, b, 1.0, (n - 1) * sigma**2)
+        mean = Z.mean(axis=0)
+        expected = mean * min(1.0, 1.0 / np.linalg.norm(mean))
+        assert np.abs(X - expected).max() <= 30 * sigma
+
+
 @pytest.mark.parametrize("sigma", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("b", STRENGTHS)
 @pytest.mark.parametrize("case", CASES)

@@ -106,6 +106,14 @@ def test_few_neighbours_keep_the_nearest():
         assert sorted(model.state.ids[k].tolist()) == sorted(j + 1 for j in friends if j != k)
 
 
+def test_a_neighbour_gives_way_to_a_larger_entry_only():
+    """All losses are alike, and so are all entries: who came first stays, for every task."""
+    model = weft.Model("osmtl-e", neighbours=1, tasks=list("abcd"))
+    for pair in ("ab", "ac", "ad", "cd"):
+        model.learn(weft.Stream([{"x": 1.0}] * 2, [1, 1], list(pair), rounds=[0, 0]))
+    assert [model.tasks[int(ids[0]) - 1] for ids in model.state.ids[:4]] == ["b", "a", "a", "a"]
+
+
 def test_memory_of_neighbours_grows_with_tasks_only():
     model = weft.Model("osmtl-e", neighbours=3, tasks=20_000, alpha=0.9, C=1.0)
     model.learn(weft.Stream(np.eye(2), [1, -1], [0, 19_999], rounds=[0, 0]))

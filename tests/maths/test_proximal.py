@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from weft.maths.proximal import group_soft, log_shrink, logdet_prox, nuclear_prox, soft, thin_svd
+from weft.maths.proximal import group_soft, log_shrink, log_values, logdet_prox, nuclear_prox, soft, thin_svd
 
 
 def log_objective(s, h, rho):
@@ -105,6 +105,16 @@ def test_log_shrink_at_the_edges():
     assert 0 < log_shrink(1.0, 1e12) < 1e-11
     assert log_shrink(3.0, 1.0).shape == ()
     assert log_shrink(np.ones((2, 3)), 1.0).shape == (2, 3)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 4.0, 4.2, 6.0, 20.0, 50.0])
+def test_singular_values_are_shrunk_alike(rho):
+    """The compiled text has branches of its own; both minima occur from rho = 4 on."""
+    h = np.concatenate([np.linspace(0, 3 * rho + 1, 400), [1e-9, 1e3, 1e6]])
+    found = log_values(h, rho)
+    np.testing.assert_allclose(found, log_shrink(h, rho), rtol=1e-12, atol=1e-15)
+    last = np.sqrt(rho - 1 + np.sqrt(rho * (rho - 4))) if rho > 4 else 0.0
+    assert {bool(s > last) for s in found} == {True, False}
 
 
 def test_a_value_does_not_depend_on_its_neighbours():

@@ -88,6 +88,19 @@ def test_implicit_is_optimal(name, case):
     assert gap(name, l, n2, C, tau) <= 5e-13 * C * parse(name).value(l)
 
 
+def test_most_tasks_at_their_cap():
+    """|tau|_inf and |tau|_q are both tight: tasks at the cap do not move when the multiplier of the other ball does."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        capped, free = rng.integers(5, 60), rng.integers(1, 4)
+        l = np.concatenate([rng.uniform(0.9, 1.0, capped), rng.uniform(0.2, 0.9, free)])
+        n2 = np.concatenate([rng.uniform(0.0, 0.2, capped), rng.uniform(0.5, 3.0, free)])
+        name = f"k(1,2,{rng.uniform(0.9 * np.sqrt(capped), np.sqrt(capped + free))!r})"
+        tau = implicit(name, l, n2, 1.0)
+        check_invariants(name, l, n2, 1.0, tau)
+        assert gap(name, l, n2, 1.0, tau) <= 5e-13 * parse(name).value(l)
+
+
 def bisect(function, low, high):
     """The root of a decreasing function of an array, entry by entry."""
     for _ in range(90):

@@ -34,6 +34,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other mutants")
     parser.add_argument("--family", action="append", choices=[family.name for family in FAMILIES], help="only these")
     parser.add_argument("--files", default="*", metavar="GLOB", help="only files like this, such as '*/budget/*'")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="FILE:LINE", help="only these of the sample: 'arow.py:79'"
+    )
     parser.add_argument("--operator", action="append", choices=OPERATORS, help="only these")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--examples", type=int, default=8, metavar="N", help="examples of a property")
@@ -88,7 +91,18 @@ def _chosen(options: argparse.Namespace, everything: dict[str, list[Mutant]]) ->
             if fnmatch(one.file, options.files) and (not options.operator or one.operator in options.operator)
         ]
         found += [(family.name, one) for one in sample(ROOT, mutants, options.per_family * family.share, options.seed)]
-    return found
+    return _at(options.only, found) if options.only else found
+
+
+def _at(places: list[str], found: list[tuple[str, Mutant]]) -> list[tuple[str, Mutant]]:
+    """Those at some places; a place is the end of a path, and a line. One without a mutant is an error."""
+    taken: dict[str, list[tuple[str, Mutant]]] = {
+        place: [(name, one) for name, one in found if f"/{one.file}:{one.line}".endswith(f"/{place}")]
+        for place in places
+    }
+    if lost := [place for place, some in taken.items() if not some]:
+        raise SystemExit(f"--only {', '.join(lost)}: the sample has no mutant there; --list lists the sample")
+    return [pair for some in taken.values() for pair in some]
 
 
 def _in_turns(chosen: list[tuple[str, Mutant]]) -> list[tuple[str, Mutant]]:
@@ -111,14 +125,12 @@ def _run(
     warm.warm_up(options.examples)
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         workers = warm.Workers(ROOT, Path(scratch), options.workers)
-        lists = {test for name, one in missing for test in families[name].tests_of(one.file, options.thorough)}
-        control = _control(options, workers, sorted(lists))
+        lists = [families[name].tests_of(one.file, options.thorough) for name, one in missing]
+        control = _control(options, workers, lists)
 
         def jobs() -> Iterator[warm.Job]:
-            for number, (name, one) in enumerate(missing):
-                stages = families[name].tests_of(one.file, options.thorough)
-                if options.short:
-                    stages = _first(stages, control)
+            for number, (_, one) in enumerate(missing):
+                stages = _first(lists[number], control) if options.short else lists[number]
                 seconds = SLOWER * sum(control[stage] for stage in stages) + MORE
                 text = one.applied((workers.original / one.file).read_text())
                 yield warm.Job(number, stages, seconds, one.file, text, tuple(options.deselect))
@@ -136,12 +148,27 @@ def _run(
 
 
 def _first(stages: tuple[str, ...], control: dict[str, float]) -> tuple[str, ...]:
-    """Up to the list with which SHORT seconds are reached."""
-    return stages[: 1 + sum(total < SHORT for total in accumulate(control[stage] for stage in stages))]
+    """Up to the list with which SHORT seconds are reached, or whose time is not known yet."""
+    times = (control.get(stage, SHORT) for stage in stages)
+    return stages[: 1 + sum(total < SHORT for total in accumulate(times))]
 
 
-def _control(options: argparse.Namespace, workers: warm.Workers, lists: list[str]) -> dict[str, float]:
-    """The unchanged copy must pass every list, and says how long each takes; kept until a source or test changes."""
+def _control(options: argparse.Namespace, workers: warm.Workers, lists: list[tuple[str, ...]]) -> dict[str, float]:
+    """The unchanged copy must pass every list that is run, and says how long each takes.
+
+    Times are kept until a source or test changes. Which lists a short run has depends on the times of the first ones.
+    """
+    found: dict[str, float] = {}
+    while True:
+        needed = [_first(stages, found) if options.short else stages for stages in lists]
+        unknown = sorted({test for stages in needed for test in stages} - found.keys())
+        if not unknown:
+            return found
+        found = _timed(options, workers, unknown)
+
+
+def _timed(options: argparse.Namespace, workers: warm.Workers, lists: list[str]) -> dict[str, float]:
+    """The seconds of these lists, and of all that are known already."""
     path = options.results.with_name("control.json")
     state = results.digest((ROOT / "src").rglob("*.py")) + _tests()
     known = json.loads(path.read_text()) if path.exists() else {}

@@ -1,10 +1,14 @@
 """The mutants themselves: what is changed and what is left alone, samples, explanations, and a run on a toy project."""
 
+import os
+import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from mutants import warm
+from mutants.__main__ import main
 from mutants.operators import OPERATORS, is_python, mutants_of
 from mutants.results import Explanation, Result, Results, read_explained, summary
 from mutants.sampling import all_mutants, files_of, sample
@@ -175,9 +179,53 @@ def test_workers_on_a_toy_project(tmp_path):
     )
     mutants = {m.after.strip(): m for m in mutants_of(name, TOY)}
     texts = [TOY, *(mutants[line].applied(TOY) for line in ("n = 1", "n -= 1", "pass", "while n <= len(values):")), TOY]
-    jobs = [Job(n, ("tests/test_toy.py",), 2.0, name if n else "", text) for n, text in enumerate(texts)]
+    limits = [60.0, 60.0, 2.0, 2.0, 60.0, 60.0]  # of the two that hang; a busy machine does not count as hanging
+    jobs = [Job(n, ("tests/test_toy.py",), limits[n], name if n else "", text) for n, text in enumerate(texts)]
     workers = Workers(root, tmp_path / "copies", 1)
     outcomes = {one.job.number: one for one in workers.run(jobs)}
     assert [outcomes[n].outcome for n in range(6)] == ["passed", "passed", "timeout", "timeout", "failed", "passed"]
     assert outcomes[4].by == "tests/test_toy.py::test_total"
     assert (tmp_path / "copies/copy-0" / name).read_text() == TOY
+
+
+HUNGRY = """
+import mmap
+
+def use(bytes):
+    with mmap.mmap(-1, 1 << 36, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000):
+        room = bytearray(bytes)
+    while len(room) > 1:
+        pass
+    return len(room)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is watched in /proc")
+def test_a_child_may_reserve_address_space_and_not_use_memory_without_end(tmp_path, monkeypatch):
+    root, name = tmp_path / "root", "src/hungry_of_mutants.py"
+    for folder in ("src", "tests"):
+        (root / folder).mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (root / name).write_text(HUNGRY)
+    (root / "tests/test_hungry.py").write_text(
+        "from hungry_of_mutants import use\n\ndef test_use():\n    assert use(1) == 1\n"
+    )
+    monkeypatch.setattr(warm, "MEMORY", warm._resident(os.getpid()) + (1 << 28))
+    much = HUNGRY.replace("bytearray(bytes)", "bytearray(1 << 29)")
+    jobs = [Job(n, ("tests/test_hungry.py",), 60.0, name, text) for n, text in enumerate((HUNGRY, much))]
+    outcomes = list(Workers(root, tmp_path / "copies", 1).run(jobs))
+    assert [one.outcome for one in outcomes] == ["passed", "crash"]
+    assert outcomes[1].by == "tests/test_hungry.py (memory)"
+
+
+def test_only_some_places_of_the_sample(capsys):
+    main(["--list", "--per-family", "3", "--family", "maths"])
+    places = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith("maths: ")]
+    assert len(places) == 3
+    short = places[1].removeprefix("src/weft/")
+    main(["--list", "--per-family", "3", "--family", "maths", "--only", short])
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines() if ": " in line][:1] == [places[1]]
+    main(["--list", "--per-family", "3", "--family", "maths", "--only", places[2], "--only", places[0]])
+    assert len([line for line in capsys.readouterr().out.splitlines() if line.startswith("maths: ")]) == 2
+    with pytest.raises(SystemExit, match=r"f\.py:1: the sample has no mutant there"):
+        main(["--list", "--per-family", "3", "--family", "maths", "--only", "f.py:1"])

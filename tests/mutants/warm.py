@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDERS = ("src", "tests", "reproduction")
-MEMORY = 8 << 30
-"""Address space of a child: a mutant that allocates without end fails instead of filling the machine."""
+MEMORY = 6 << 30
+"""Memory of a child: a mutant that allocates without end is ended instead of filling the machine. It is watched from
+outside and is not a limit on address space, of which large arrays reserve far more than they use."""
 PATIENCE = 30.0
 """A child's limit is in seconds of the processor. By the clock it has so many times as long: others use the machine."""
 
@@ -123,7 +124,6 @@ def _child(copy: Path, job: Job, report: int) -> None:
     os.setpgid(0, 0)
     limit = int(job.seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
@@ -199,7 +199,8 @@ class Workers:
         ready, _, _ = select.select([child.pipe for child in self.running.values()], [], [], 0.2)
         for copy, child in list(self.running.items()):
             late = time.monotonic() - child.begin > PATIENCE * child.job.seconds
-            ended = late
+            full = _resident(child.pid) > MEMORY
+            ended = late or full
             if child.pipe in ready:
                 received = os.read(child.pipe, 1 << 16)
                 child.received += received
@@ -207,7 +208,7 @@ class Workers:
             if ended:
                 seconds = time.monotonic() - child.begin
                 status = self._stop(copy)
-                yield _outcome(child, status, late, seconds)
+                yield _outcome(child, None if full else status, late, seconds)
 
     def _stop(self, copy: Path) -> int:
         """End a child's group and give the copy its own text again."""
@@ -222,7 +223,16 @@ class Workers:
         return status
 
 
-def _outcome(child: _Running, status: int, late: bool, seconds: float) -> Outcome:
+def _resident(pid: int) -> int:
+    """Bytes of memory that a process has in use; 0 if the system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _outcome(child: _Running, status: int | None, late: bool, seconds: float) -> Outcome:
+    """`status` is how the child ended; None: it had more than MEMORY."""
     lines = [json.loads(line) for line in child.received.decode().splitlines()]
     times = tuple(float(line["seconds"]) for line in lines)
     if lines and lines[-1]["code"]:
@@ -231,6 +241,8 @@ def _outcome(child: _Running, status: int, late: bool, seconds: float) -> Outcom
     if len(lines) == len(child.job.stages):
         return Outcome(child.job, "passed", "", seconds, times)
     stage = child.job.stages[len(lines)]
+    if status is None:
+        return Outcome(child.job, "crash", f"{stage} (memory)", seconds, times)
     out_of_time = late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL))
     return Outcome(child.job, "timeout" if out_of_time else "crash", stage, seconds, times)
 

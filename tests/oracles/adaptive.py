@@ -242,7 +242,7 @@ class Adaptive:
         self.commit_row(row, view.D)
         self.n[task] += 1
         self.judge(task, view, u)
-        g = self.error(view.s, u, frame.ready)
+        g = self.stack_error(view, u)
         for i, c in enumerate(view.c):
             h = g * c
             if h != 0.0:
@@ -272,6 +272,9 @@ class Adaptive:
 
     def judge(self, k, view, u):
         pass  # no layer above the stack
+
+    def stack_error(self, view, u):
+        return self.error(view.s, u, view.frame.ready)
 
     def error(self, e, u, ready):
         return sigma(e) - u if self.binary else (e - u) * ready

@@ -2,15 +2,24 @@
 
 The experts of `oracles.experts` enter the stack with weight 0, in the order of the table there, however they are named.
 Their scores are clipped at 8 as all are; each moves by the error of its own score, which with squared loss is that of
-the clipped one. `bayes` is for log-loss only and is left out with squared loss. The layer above mixes {stack, own,
-pooled} as before.
+the clipped one. `bayes` and `fading` are for log-loss only and are left out with squared loss. The layer above mixes
+{stack, own, pooled} as before.
+
+Two stacks. Where there is any expert beyond the first four, these have a stack of their own too, with V = 1/2, 1/2, 0,
+0 at first, that learns from the error of its own score. The stack's score s comes from the scores s_0 of all experts
+and s_1 of the first four, weighed by q_0 and q_1 for all tasks. Log-loss: s = ln p/(1 - p), p = q_0 sigma(s_0) + q_1
+sigma(s_1); q starts at 1/2, 1/2, becomes q_i (likelihood of the label by s_i), made to add up to 1, then (1 - a) q_i +
+a/2 with a = 1/4 / (n + 1) after event n of the stream. Squared loss: both scores are clipped to the labels' range, s =
+q_0 s_0 + q_1 s_1, q_i ~ exp(-eta L_i), L_i the sum of (s_i - u)^2 / 2 while labels vary, eta = min(1, ln 2 / gap), 1
+while gap = 0, and gap grows by the excess of (s - u)^2 / 2 over -1/eta ln sum q_i exp(-eta (s_i - u)^2 / 2).
 
 Missing values. A value that is NaN is explicitly missing. In a column that was dense before the event it counts as the
 mean of the column's present values: its scaled value is 0, the column still counts in |D|, and `miss` counts the event,
 which is left out of the column's density, mean and variance: they divide by t - miss. In any other column it is absent.
 
 Further. `least` is a floor of the largest gradient L in betting: L becomes max(L, |h|, least) at the first bet that
-moves anything. `stored(name, key, number)` is what a table keeps of a number that is written to it: see `single`.
+moves anything. With `rests` betting learns nothing from an event whose label its own log-odds had right, beyond 14.
+`stored(name, key, number)` is what a table keeps of a number that is written to it: see `single`.
 """
 
 import math
@@ -18,11 +27,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from oracles.adaptive import BIAS, SMAX, ZMAX, Auto, View, Zeros, clip
-from oracles.experts import EXPERTS, FACTORS, RESERVOIR, SECOND_SEATS, SIZES, Event
+from oracles.adaptive import BIAS, ETA_S, QMAX, SMAX, ZMAX, Auto, View, Zeros, clip, sigma
+from oracles.experts import CLASSIFY, EXPERTS, FACTORS, RESERVOIR, SECOND_SEATS, SIZES, Event
 
 Make = namedtuple("Make", "binary table draw place factors")
-Seen = namedtuple("Seen", [*View._fields, "event"])
+Seen = namedtuple("Seen", [*View._fields, "event", "both"])
 
 
 def exact(name, key, number):
@@ -54,18 +63,29 @@ class Table(Zeros):
 
 class Effort(Auto):
     def __init__(
-        self, loss="logistic", experts=(), *, draw=None, place=never, stored=exact, factors=FACTORS, least=0.0
+        self,
+        loss="logistic",
+        experts=(),
+        *,
+        draw=None,
+        place=never,
+        stored=exact,
+        factors=FACTORS,
+        least=0.0,
+        rests=False,
     ):
         super().__init__(loss)
         unknown = set(experts) - set(EXPERTS)
         if unknown:
             raise ValueError(f"no expert has the name {sorted(unknown)[0]!r}: the names are {', '.join(EXPERTS)}.")
         make = Make(self.binary, lambda name: Table(name, stored), draw, place, factors)
-        names = [name for name in EXPERTS if name in experts and (self.binary or name != "bayes")]
+        names = [name for name in EXPERTS if name in experts and (self.binary or name not in CLASSIFY)]
         self.experts = {name: EXPERTS[name](make) for name in names}
         more = sum(SIZES[name] for name in names)
+        self.first = ([*self.V], [*self.H])
         self.V, self.H = [*self.V, *[0.0] * more], [*self.H, *[1.0] * more]
-        self.miss, self.columns, self.least = Zeros(), [], least
+        self.q, self.L_of, self.gap_of = [0.5, 0.5], [0.0, 0.0], 0.0
+        self.miss, self.columns, self.least, self.rests = Zeros(), [], least, rests
 
     def row(self, row):
         """The values that count, by number; then, as NaN, the missing ones of dense columns."""
@@ -123,8 +143,40 @@ class Effort(Auto):
             e += expert.scores(event)
         c = [clip(x, -SMAX, SMAX) for x in e]
         s = sum(v * x for v, x in zip(self.V, c, strict=True))
+        both = [s, sum(v * x for v, x in zip(self.first[0], c[:4], strict=True))]
+        if self.experts:
+            s = self.join(both)
         f, w, p = self.mix(s, c, k)
-        return Seen(z, D, parts, e, c, s, f, w, p, frame, event)
+        return Seen(z, D, parts, e, c, s, f, w, p, frame, event, both)
+
+    def shares(self):
+        """q."""
+        if self.binary:
+            return self.q
+        eta = self.rate()
+        q = [math.exp(-eta * (L - min(self.L_of))) for L in self.L_of]
+        return [x / sum(q) for x in q]
+
+    def rate(self):
+        return min(1.0, math.log(2) / self.gap_of) if self.gap_of > 0 else 1.0
+
+    def join(self, both):
+        """s."""
+        if self.binary:
+            p = sum(q * sigma(s) for q, s in zip(self.q, both, strict=True))
+            return math.log(p / (1.0 - p))
+        return sum(q * clip(s, self.ulo, self.uhi) for q, s in zip(self.shares(), both, strict=True))
+
+    def blend(self):
+        """What an expert counts in all."""
+        q, first = self.shares(), [*self.first[0], *[0.0] * (len(self.V) - 4)]
+        return [q[0] * v + q[1] * w for v, w in zip(self.V, first, strict=True)] if self.experts else self.V
+
+    def stack_error(self, view, u):
+        return self.error(view.both[0], u, view.frame.ready)
+
+    def stacked(self, part):
+        return sum(v * x for v, x in zip(self.blend(), part, strict=False))
 
     def learn(self, row, y, task):
         score = super().learn(row, y, task)
@@ -136,8 +188,30 @@ class Effort(Auto):
     def judge(self, k, view, u):
         super().judge(k, view, u)
         self.u = u
+        if self.experts:  # with squared loss, where labels do not vary, u is the prediction
+            self.judge_stacks(view, u)
+
+    def judge_stacks(self, view, u):
+        V, H = self.first
+        g = self.error(view.both[1], u, view.frame.ready)
+        for i in range(4):
+            h = g * view.c[i]
+            if h != 0.0:
+                H[i] += h * h
+                V[i] -= ETA_S * h / math.sqrt(H[i])
+        if self.binary:
+            a = 0.25 / (self.t + 1)
+            joint = [q * (sigma(s) if u else 1.0 - sigma(s)) for q, s in zip(self.q, view.both, strict=True)]
+            self.q = [(1.0 - a) * x / sum(joint) + a / 2 for x in joint]
+        elif view.frame.ready:
+            eta, losses = self.rate(), [(clip(s, self.ulo, self.uhi) - u) ** 2 / 2 for s in view.both]
+            ideal = -math.log(sum(q * math.exp(-eta * l) for q, l in zip(self.shares(), losses, strict=True))) / eta
+            self.gap_of += max((view.s - u) ** 2 / 2 - ideal, 0.0)
+            self.L_of = [L + l for L, l in zip(self.L_of, losses, strict=True)]
 
     def move(self, k, view, g):
+        if self.rests and self.binary and view.e[1] * (2.0 * self.u - 1.0) > QMAX:
+            g = [g[0], 0.0, *g[2:]]
         super().move(k, view, g)
         at = 4
         for name, expert in self.experts.items():

@@ -19,6 +19,7 @@ BIAS = None
 FORGETTING = 0.95
 FACTORS, RATE, EPS_FACTORS = 16, 0.2, 1e-3
 SECOND_SEATS, SPREAD, NOISE, LEAST_VARIANCE = 32, 10.0, 0.3, 1e-4
+FADING = 0.995
 GRID_SEATS, KNOTS, RESERVOIR = 16, 5, 256
 LEVELS = (0.5, 0.1, 0.02)
 
@@ -60,7 +61,8 @@ class Forget:
 class Bayes:
     """Naive Bayes of presence: log-ratios of rates, own ones shrunk towards those of all tasks; log-loss only.
 
-    C[c, k, j] events of class c of task k that have feature j, T[c, k] events of that class; C0, T0 of all tasks.
+    C[c, k, j] events of class c of task k that have feature j, T[c, k] events of that class; C0, T0 of all tasks. An
+    event without sparse features has the score 0 and moves nothing.
     """
 
     def __init__(self, make):
@@ -83,9 +85,11 @@ class Bayes:
         return min(max(total / math.sqrt(len(event.sparse)), -10.0), 10.0)
 
     def scores(self, event):
-        return [self.line[0] * self.evidence(event) + self.line[1]]
+        return [self.line[0] * self.evidence(event) + self.line[1] if event.sparse else 0.0]
 
     def learn(self, event, errors, u):
+        if not event.sparse:
+            return
         for i, factor in enumerate((self.evidence(event), 1.0)):
             h = errors[0] * factor
             self.sums[i] += h * h
@@ -192,6 +196,33 @@ class Second:
             self.own[event.task] = Filter(self.binary)
 
 
+class Fading:
+    """One filter for all tasks that trusts the past less and less: P is divided by 0.995 after an event.
+
+    That is not done where the trace of P would exceed that of the first P. x has the columns that are dense in the
+    event, 0 for the others; an event without any has the score 0 and moves nothing. Log-loss only.
+    """
+
+    def __init__(self, make):
+        self.filter = Filter(True)
+
+    def is_seen(self, event):
+        return any(j in event.z and j not in event.sparse for j in event.seats[:SECOND_SEATS])
+
+    def x(self, event):
+        seats = event.seats[:SECOND_SEATS]
+        return np.array([1.0, *(0.0 if j in event.sparse else event.z.get(j, 0.0) for j in seats)])
+
+    def scores(self, event):
+        return [self.filter.score(self.x(event)) if self.is_seen(event) else 0.0]
+
+    def learn(self, event, errors, u):
+        if event.ready and self.is_seen(event):
+            self.filter.learn(self.x(event), errors[0], u)
+            if np.trace(self.filter.P) <= FADING * SPREAD * len(self.filter.P):
+                self.filter.P = self.filter.P / FADING
+
+
 class Grid:
     """For every pair of dense columns a 5 x 5 grid of products of hats over their ranks; one set of weights for all.
 
@@ -268,4 +299,6 @@ class Level:
 
 
 EXPERTS = {"forget": Forget, "bayes": Bayes, "low_rank": LowRank, "second": Second, "grid": Grid, "level": Level}
-SIZES = {"forget": 1, "bayes": 1, "low_rank": 1, "second": 2, "grid": 1, "level": 3}
+EXPERTS["fading"] = Fading
+SIZES = {"forget": 1, "bayes": 1, "low_rank": 1, "second": 2, "grid": 1, "level": 3, "fading": 1}
+CLASSIFY = ("bayes", "fading")

@@ -8,7 +8,7 @@ import pytest
 from oracles.adaptive import BIAS, Auto, sigma
 from oracles.adaptive_cases import stream
 from oracles.effort import Effort, single
-from oracles.experts import EXPERTS, LEVELS, SIZES, Filter
+from oracles.experts import CLASSIFY, EXPERTS, LEVELS, SIZES, Filter
 
 BOTH = pytest.mark.parametrize("loss", ["logistic", "square"])
 ALL = tuple(EXPERTS)
@@ -66,7 +66,7 @@ def test_experts_do_not_see_each_other(loss):
     events = list(stream(2, 120, loss))
     together, backwards = learned(made(loss), events), learned(made(loss, ALL[::-1]), events)
     assert together[-1].e == backwards[-1].e
-    names = [name for name in ALL if loss == "logistic" or name != "bayes"]
+    names = [name for name in ALL if loss == "logistic" or name not in CLASSIFY]
     at = 4
     for name in names:
         alone = learned(made(loss, [name]), events)
@@ -113,8 +113,11 @@ def test_bayes_counts_by_hand():
     events = [*stream(5, 80, "logistic"), (1, {"f5": 1.0, "f6": 2.0, "f7": 0.5, "new": 3.0}, 1.0)]
     model = made("logistic", ["bayes"])
     views = learned(model, events)
-    *before, (k, _, _) = events
-    total, last = 0.0, views[-1].event
+    k, last, total = events[-1][0], views[-1].event, 0.0
+    counted = [at for at, view in enumerate(views[:-1]) if view.event.sparse]  # others move nothing
+    assert 10 < len(counted) < len(views) - 1
+    assert all(views[at].e[4] == 0.0 for at in range(len(views) - 1) if at not in counted)
+    before, views = [events[at] for at in counted], [*(views[at] for at in counted), views[-1]]
     assert "new" in last.sparse
     assert len(last.sparse) > 2
     for j in last.sparse:
@@ -398,21 +401,97 @@ def test_stored_in_32_bits(loss):
     assert forget.wF0["f0"] == pytest.approx(full.experts["forget"].wF0["f0"], rel=1e-4)
 
 
+def campaign(times, **options):
+    """A mail that is sent again and again, then with one word more: its largest weight, and betting's log-odds."""
+    model, rng = made("logistic", (), **options), np.random.default_rng(0)
+    for t in range(300):
+        model.learn({f"{kind}{rng.integers(30)}": 1.0 for kind in "abc"}, -1.0, 0)
+        if t % 3 == 0:
+            model.learn({f"w{i}": 1.0 for i in rng.integers(20, size=6)}, 1.0, 0)
+    mail = {f"w{i}": 1.0 for i in range(10)} | {f"n{i}": 1.0 for i in range(10)}
+    for row in (mail, mail | {"late": 1.0}):
+        for _ in range(times):
+            model.learn(row, 1.0, 0)
+    bets = [model.bet(model.th, model.G, model.L, model.R, (0, j)) for j in [*mail, "late"]]
+    assert model.L[0, "late"] >= options.get("least", 0.0)
+    return max(map(abs, bets)), model.view(model.row(mail), 0).e[1]
+
+
 def test_a_floor_of_the_largest_gradient():
     """A feature that comes when the model is sure keeps a small weight; with a floor of 0 it is enormous."""
-    weights = []
-    for least in (0.0, 1e-3):
-        model = made("logistic", (), least=least)
-        for _ in range(400):
-            model.learn({"x": 1.0}, 1.0, 0)
-        for _ in range(32):
-            model.learn({"x": 1.0, "spam": 1.0}, 1.0, 0)
-        bets = [model.bet(model.th, model.G, model.L, model.R, (0, "spam"))]
-        weights.append(max(map(abs, bets)))
-        assert model.L[0, "spam"] >= least
-    assert weights[1] < 1.0 < weights[0] or weights[1] < 0.5 * weights[0]
+    assert campaign(300)[0] > 1e12
+    assert campaign(300, least=2.0**-10)[0] < 10.0
+
+
+def test_betting_rests_when_it_is_right_beyond_doubt():
+    """Log-odds are cut at 14 where they become probabilities: without rest the same gradient would come for ever."""
+    weight, log_odds = campaign(300, rests=True, least=2.0**-20)
+    assert weight < 20.0
+    assert 10.0 < log_odds < 16.0
+
+
+def test_betting_does_not_rest_when_it_is_wrong():
+    model = made("logistic", (), rests=True)
+    model.th[0, BIAS], model.L[0, BIAS], model.R[0, BIAS], model.G[0, BIAS] = 1.0, 0.1, 20.0, 1.0
+    assert model.view({}, 0).e[1] > 14.0
+    model.learn({}, 1.0, 0)
+    assert model.th[0, BIAS] == 1.0
+    model.learn({}, -1.0, 0)
+    assert model.th[0, BIAS] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_fading_is_recursive_least_squares_that_forgets():
+    """The weights minimise a discounted sum, as long as the matrix may grow: checked by solving for them anew."""
+    model, rng = made("logistic", ["fading"]), np.random.default_rng(8)
+    events = [(0, {name: float(x) for name, x in zip("abc", rng.normal(size=3), strict=True)}, 1.0) for _ in range(300)]
+    events = [
+        (k, row, 1.0 if row["a"] > row["b"] * (1 if t < 150 else -1) else -1.0) for t, (k, row, _) in enumerate(events)
+    ]
+    views = learned(model, events)
+    expert = model.experts["fading"]
+    A, b, w = np.eye(4) / 10.0, np.zeros(4), np.zeros(4)
+    for view, (_, _, y) in zip(views, events, strict=True):
+        if not expert.is_seen(view.event) or len(view.event.seats) < 3:
+            assert view.e[4] == 0.0
+            continue
+        x = expert.x(view.event)
+        assert view.e[4] == pytest.approx(float(w @ x), rel=1e-6, abs=1e-9)
+        p = sigma(view.e[4])
+        r = max(p * (1.0 - p), 1e-4)
+        A, b = A + r * np.outer(x, x), b + (r * view.e[4] + (y > 0) - p) * x
+        w = np.linalg.solve(A, b)
+        if np.trace(np.linalg.inv(A)) <= 0.995 * 10.0 * 4:
+            A, b = 0.995 * A, 0.995 * b
+    late = [view.e[4] * y > 0 for view, (_, _, y) in zip(views, events, strict=True)][-50:]
+    assert np.mean(late) > 0.85  # it has followed the change
 
 
 def test_unknown_experts_are_refused():
     with pytest.raises(ValueError, match="no expert has the name 'forgot'"):
         Effort(experts=["forgot"])
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["a world that changes", "experts of noise"])
+def test_neither_stack_is_missed(loss, kind):
+    """At every event the stacks' mixture has lost no more than its bound says, against either of them."""
+    rng, model, losses, bound = np.random.default_rng(4), made(loss), np.zeros(3), 0.0
+    for t in range(400):
+        row, k = {j: float(rng.normal()) for j in range(4)}, t % 3
+        slope = 1.0 if kind == "experts of noise" or t // 100 % 2 else -1.0
+        y = slope * row[0] + (2.0 if kind == "experts of noise" else 0.3) * rng.normal()
+        y = (1.0 if y > 0.0 else -1.0) if loss == "logistic" else y
+        model.number(row)
+        view = model.view(model.row(row), k)
+        ready, both, (low, high) = view.frame.ready, [*view.both, view.s], (model.ulo, model.uhi)
+        model.learn(row, y, k)
+        if loss == "logistic":
+            losses += [-math.log(sigma(s) if y > 0.0 else 1.0 - sigma(s)) for s in both]
+            bound += math.log(1.0 / (1.0 - 0.25 / (t + 2.0)))
+            most = math.log(2.0) + bound
+        elif ready:
+            losses += [(min(max(s, low), high) - model.u) ** 2 / 2 for s in both]
+            most = math.log(2.0) / model.rate() + model.gap_of
+        if t > 2:
+            assert losses[2] <= losses[:2].min() + most + 1e-9
+    assert losses[2] > 0.0

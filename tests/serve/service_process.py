@@ -18,9 +18,11 @@ START = 60.0
 class Served:
     """A running service."""
 
+    words = ("serve",)
+
     def __init__(self, folder, *options, environment=None):
         self.folder = folder
-        words = [sys.executable, "-m", "weft.cli.main", "serve", str(folder), "--port", "0", *map(str, options)]
+        words = [sys.executable, "-m", "weft.cli.main", *self.words, str(folder), "--port", "0", *map(str, options)]
         self.process = subprocess.Popen(
             words,
             stdout=subprocess.DEVNULL,

@@ -32,7 +32,8 @@ def call(service, method, path, body=None, headers=None):
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(method, path, data, headers or {})
     answer = connection.getresponse()
-    text = answer.read()
+    is_live = answer.getheader("content-type") == "text/event-stream"  # does not end by itself
+    text = answer.readline() if is_live else answer.read()
     connection.close()
     is_json = answer.getheader("content-type") == "application/json"
     return answer.status, dict(answer.getheaders()), json.loads(text) if is_json else text
@@ -113,7 +114,10 @@ def test_forgetting_a_task_and_policies(service):
         call(service, "POST", "/v1/learn", {"task": "gone", "x": {"a": 1}, "y": y})
     _, _, found = call(service, "GET", "/v1/tasks/gone")
     assert 0.0 < found["recent"] < 1.0
-    assert refused(service, "PUT", "/v1/tasks/gone/policy", {"gives": False}) == (409, "not_supported")
+    assert call(service, "PUT", "/v1/tasks/gone/policy", {"gives": False})[0] == 200
+    assert call(service, "GET", "/v1/tasks/gone")[2]["gives"] is False
+    assert call(service, "PUT", "/v1/tasks/gone/policy", {})[0] == 200
+    assert call(service, "GET", "/v1/tasks/gone")[2]["gives"] is True
     assert call(service, "DELETE", "/v1/tasks/gone")[0] == 200
     assert refused(service, "GET", "/v1/tasks/gone") == (404, "unknown_task")
     assert refused(service, "DELETE", "/v1/tasks/nobody") == (404, "unknown_task")
@@ -148,20 +152,38 @@ def test_figures(service):
     for line in text.decode().splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) \w+ .*|\w+(\{.*\})? (-?[\d.e+-]+|NaN|[+-]Inf)", line), line
     page = call(service, "GET", "/")
-    assert f"<td>weft_log_seq<td>{figures['weft_log_seq']}<td>" in page[2].decode()
+    shown = re.search(r'data-figure="weft_log_seq">([\d,]+)<', page[2].decode())
+    assert shown[1].replace(",", "") == figures["weft_log_seq"]
     assert "default-src 'none'" in page[1]["content-security-policy"]
     assert call(service, "GET", "/healthz")[2]["status"] == "ok"
     assert call(service, "GET", "/readyz")[2]["status"] == "ready"
 
 
+def test_other_methods_and_what_is_not_http(service):
+    status, headers, found = call(service, "PUT", "/v1/tasks/a")
+    assert (status, headers["allow"], found["error"]["code"]) == (405, "GET, DELETE", "method")
+    for data in (b"\x16\x03\x01\x02\x00", b"GET /v1/tasks HTTP/9.9\r\n\r\n", b"GARBAGE <secret>\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", service.port), timeout=20) as one:
+            one.sendall(data)
+            answer = b"".join(iter(lambda: one.recv(1 << 16), b""))
+        assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        assert set(json.loads(answer.partition(b"\r\n\r\n")[2])["error"]) == {"code", "message", "field", "remedy"}
+    count = 0
+    while count < 3:
+        service.lines.append(service.process.stderr.readline())
+        count += json.loads(service.lines[-1])["level"] == "warning"
+        assert "secret" not in service.lines[-1]
+
+
 def test_the_description_names_every_route_and_no_other(service):
     found = call(service, "GET", "/v1/openapi.json")[2]
-    assert found == json.loads(json.dumps(document(ROUTES)))
+    assert found == json.loads(json.dumps(document(ROUTES, is_open=True)))
     assert found["openapi"].startswith("3.1")
     described = {(method.upper(), path) for path, methods in found["paths"].items() for method in methods}
     assert described == {(route.method, route.path.replace(":path", "")) for route in ROUTES}
     for method, path in described:  # each is really there: never "no such path", and never another method
-        status, _, answer = call(service, method, path.replace("{task}", "nobody"), b"{")
+        filled = path.replace("{task}", "nobody").replace("{name}", "weft.css")
+        status, _, answer = call(service, method, filled, b"{")
         assert status not in (404, 405) or answer["error"]["code"] == "unknown_task", (method, path)
     used = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(found["paths"])))
     assert used <= set(found["components"]["schemas"])

@@ -143,10 +143,43 @@ def test_remembered_predictions_expire(tmp_path):
 
 
 def test_what_a_learner_cannot_do_is_said(tmp_path):
+    from weft.learners.catalogue import build, parameters_as_json
+    from weft.serve.folder import Config
+
+    folder = Folder(tmp_path / "s")
+    folder.make(Config(learner="perceptron", parameters=parameters_as_json(build("perceptron", {}))))
     service = opened(tmp_path / "s")
     found = ask(service, to_learn(0), ToSetPolicy("t0", True, False))
-    assert found[1].status == 409
+    assert (found[1].status, found[1].code) == (409, "not_supported")
+    assert "perceptron" in found[1].message
     assert service.seq == 1
+    close(service)
+
+
+def test_a_policy_is_kept_and_replayed(tmp_path):
+    service = opened(tmp_path / "s")
+    ask(service, *map(to_learn, range(20)))
+    assert service.task("t1").gives
+    ask(service, ToSetPolicy("t1", False, True), ToSetPolicy("t2", True, False))
+    ask(service, *map(to_learn, range(20, 40)))
+    twin = weft.Model(engines.LEARNER)
+    for i in range(40):
+        if i == 20:
+            twin.set_policy("t1", gives=False)
+            twin.set_policy("t2", receives=False)
+        task, x, y = event(i)
+        twin.learn_one(x, y, task)
+    answer = service.task("t1")
+    assert (answer.gives, answer.receives, answer.events) == (False, True, 10)
+    assert service.model.to_bytes() == twin.to_bytes()
+    close(service)
+    for checkpoint in (tmp_path / "s").glob("checkpoint-*"):
+        checkpoint.unlink()
+    service = opened(tmp_path / "s")
+    assert service.model.to_bytes() == twin.to_bytes() == rebuilt(tmp_path / "s")[0].to_bytes()
+    ask(service, ToForget("t1"))
+    twin.forget("t1")
+    assert service.model.to_bytes() == twin.to_bytes()
     close(service)
 
 
@@ -230,6 +263,9 @@ DAMAGE = {
     "an id of no entry": "INSERT INTO ids VALUES (99, 'zzz', 1)",
     "a remembered prediction": "UPDATE remembered SET at = at + 1",
     "no head": "DELETE FROM head",
+    "a head of another kind": "UPDATE head SET at = x'00'",
+    "a number of another kind": "UPDATE log SET n = x'05' WHERE seq = 6",
+    "text in place of bytes": "UPDATE log SET blob = CAST(blob AS TEXT) WHERE seq = 6",
     "another format": "PRAGMA user_version = 7",
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from weft.storage.rows import Rows, read_rows, tidy
+from weft.storage.rows import Given, Rows, read_rows, tidy
 
 X = np.array([[1.0, 0.0, -2.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 3.5, 0.0, 4.0]])
 
@@ -109,3 +109,10 @@ def test_rows_without_columns():
     assert read_rows([[], []]).length == 2
     assert read_rows([{}, {}]).length == 2
     assert read_rows(sparse.csr_array((4, 2))).length == 4
+
+
+def test_features_as_dicts_had_them():
+    rows = [[3, 1, 2], [], [5], [4, 0], []]
+    given = Given(np.cumsum([0, *map(len, rows)]), np.array([feature for row in rows for feature in row]))
+    for some in ([0, 1, 2, 3, 4], [3, 0], [2, 2, 4, 0], [1, 3]):
+        assert given.of(np.array(some)).tolist() == [feature for at in some for feature in rows[at]]

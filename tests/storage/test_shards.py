@@ -1,13 +1,15 @@
 """A batch cut by tasks, and pieces of regions for every part: nothing is lost, and no two parts have the same place."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import weft
-from weft import parallel
 from weft.storage import pairs, shards
 from weft.storage.batch import Batch
-from weft.storage.pairs import BASE, COUNT, END, FREE, ROOM, ROWS, SIZE, USED
+from weft.storage.pairs import BASE, CLASSES, COUNT, END, FREE, ROOM, ROWS, SIZE, USED
+from weft.threads import parallel
 
 
 def batch(tasks, lengths, weight=()):
@@ -67,6 +69,29 @@ def free_regions(state):
             found.append((first, shards.size_of(number)))
             first = int(state.pairs.keys[first])
     return found
+
+
+def test_free_regions_of_another_layout_come_first():
+    """Chains of several, of one and of none, before chains of several and of none."""
+    layout, other, keys = (
+        np.zeros(FREE + CLASSES, np.int64),
+        np.zeros(FREE + CLASSES, np.int64),
+        np.zeros(99, np.uint64),
+    )
+    chains = {0: ([10, 20, 30], [40, 50]), 1: ([60], []), 2: ([], [70, 80]), 3: ([12, 14], [16])}
+    for number, both in chains.items():
+        for heads, chain in zip((other, layout), both, strict=True):
+            heads[FREE + number] = chain[0] if chain else 0
+            for first, second in pairwise(chain):
+                keys[first] = second
+    shards.join_free(layout, keys, other)
+    for number, (new, old) in chains.items():
+        found, first = [], int(layout[FREE + number])
+        while first:
+            found.append(first)
+            first = int(keys[first])
+        assert found == new + old
+    assert keys[0] == 0
 
 
 def test_regions_stay_apart(monkeypatch):

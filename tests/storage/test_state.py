@@ -14,6 +14,8 @@ from weft.storage import pairs
 from weft.storage.growth import make_room_for_names, make_room_for_round, reserve
 from weft.storage.saving import live, restore
 from weft.storage.state import NONZERO, SUPPORT, Plan, Sizes
+from weft.store.codec import decode, encode
+from weft.store.digests import FileError
 
 
 class Toy(NamedTuple):
@@ -280,3 +282,14 @@ def test_padding_is_not_saved(monkeypatch):
         again = restore(model.learner.init(), model.learner.plan, parts, 3, 5)
         assert again.own.shape[1] == 8
         assert all(np.array_equal(parts[n], array) for n, array in live(again, model.learner.plan, 3, 5).items())
+
+
+@pytest.mark.parametrize("wrong", [[1, 1, 0], [1], [[1], [1]], [1.0, 1.0], [1, -1]], ids=str)
+def test_counts_of_what_is_kept_have_their_own_refusal(wrong):
+    """Everything else is measured by them, so that they are looked at first."""
+    model = weft.Model("mtrbp", B=3)
+    model.learn_one({"a": 1.0}, 1, "ann")
+    header, arrays = decode(model.to_bytes())
+    assert arrays["state.used"].tolist() == [1, 1]
+    with pytest.raises(FileError, match="counts of what is kept are not"):
+        weft.Model.from_bytes(encode(header, {**arrays, "state.used": np.array(wrong)}))

@@ -11,11 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from weft.scan.numbers import HANDED, READ, read_lines
+from weft.scan.padding import PADDING
 from weft.streams import csv, jsonl, svmlight, vw
-from weft.streams.blocks import PADDING, Blocks
+from weft.streams.blocks import Blocks
 from weft.streams.events import encoded
 from weft.streams.records import Rules
-from weft.streams.scan.numbers import HANDED, READ, read_lines
 from weft.streams.scanners import CsvScanner, JsonScanner, SvmlightScanner, VwScanner
 
 RULES = Rules("real", labels=False)

@@ -75,6 +75,9 @@ FAULTS = [
     ("jsonl", '{"task": "ann" "x": 1}', "not JSON at column 16"),
     ("jsonl", GOOD["jsonl"] + GOOD["jsonl"], "not JSON at column"),
     ("jsonl", "[" * 100_000, "nested too deeply"),
+    ("jsonl", '{\0"task": "ann", "x": {"a": 1}, "y": 1}', "not JSON at column 2"),
+    ("jsonl", '{\0"\0\udcff\0', "the line is not UTF-8"),  # as UTF-16 it would be the beginning of an object
+    ("jsonl", '{\0"\0\udcff\0a', "the line is not UTF-8"),
     ("csv", "ann,yes,1,2", 'field "y": "yes" is not a number; write one of two classes, such as -1 and +1'),
     ("csv", "ann,3,1,2", 'field "y": 3 is not a label for this classifier; classification takes two classes'),
     ("csv", "ann,,1,2", 'field "y": the label is missing'),
@@ -102,7 +105,8 @@ FAULTS = [
 
 def write(tmp_path, ending, bad):
     path = tmp_path / f"events.{ending}"
-    path.write_text(HEAD[ending] + "\n".join([GOOD[ending]] * 15 + ["", bad, GOOD[ending]]) + "\n")
+    text = HEAD[ending] + "\n".join([GOOD[ending]] * 15 + ["", bad, GOOD[ending]]) + "\n"
+    path.write_bytes(text.encode(errors="surrogateescape"))
     return path, 17 + HEAD[ending].count("\n")
 
 
@@ -212,6 +216,7 @@ def test_bad_rounds(tmp_path, rounds, message, chunk):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.jsonl; give a file of events"):
         list(read_chunks("nowhere.jsonl"))
+    (tmp_path / "e.txt").write_text("what is this\n")
     with pytest.raises(InputError, match=r"cannot tell the format from the ending '\.txt'; give --format jsonl, csv"):
         list(read_chunks(tmp_path / "e.txt"))
     with pytest.raises(ValueError, match="unknown format 'xml'; choose one of"):

@@ -70,7 +70,7 @@ def test_a_missing_set_says_where_it_was_looked_for(tiny, tmp_path, monkeypatch)
         known("tiny")
     told = str(error.value)
     assert f"no tiny.npz in {tmp_path / 'data'} and in {tmp_path / 'cache' / 'data'}" in told
-    assert "weft data get tiny --from ADDRESS" in told
+    assert "weft data get tiny" in told
     monkeypatch.delenv("WEFT_DATA")
     with pytest.raises(FileNotFoundError, match="WEFT_DATA is not set"):
         known("tiny")
@@ -161,12 +161,9 @@ def test_the_real_ones(name):
 
 
 def test_without_a_home_folder_the_chosen_folder_is_searched(tmp_path, monkeypatch):
-    def unknown():
-        raise RuntimeError("Could not determine home directory.")
-
     for name in ("WEFT_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("weft.cache.places.Path.home", unknown)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as it is where nobody knows the user
     monkeypatch.setenv("WEFT_DATA", str(tmp_path))
     assert folders() == [tmp_path]
     monkeypatch.delenv("WEFT_DATA")

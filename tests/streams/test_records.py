@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from streams import fuzz_records
 from weft.streams import InputError, read_chunks
 
 SCHEMA = weft.Schema(
@@ -124,13 +125,21 @@ def test_single_events_are_the_same():
         ('{"user": "ann", "user": "bob", "label": "ham"}', 'line 2, field "user": the field appears twice'),
         ('{"user": "ann", "label": "ham"', "line 2: the line ends in the middle of a record"),
         ("[1]", "line 2: .* is not a record"),
+        ('{"user" : "ann", "label": "ham", "user": "bob"}', 'line 2, field "user": the field appears twice'),
+        ('{"user": "ann", "label": "ham", "o": {"a"\t: 1, "a": 2}}', 'line 2, field "a": the field appears twice'),
+        ('{"user": "ann", "label": "ham", "a\udcff": ""}', "line 2: the line is not UTF-8"),
+        ('{"user": "ann", "label": "ham", "a\udcff": null}', "line 2: the line is not UTF-8"),
+        ('{\0"user": "ann", "label": "ham"}', "line 2: not JSON at column 2"),
+        ('{\0"user": "\xfc", "label": "ham"', "line 2: not JSON at column 2"),
+        ('{"user": "\\ud800", "label": "ham"}', r"line 2: a \\u escape is one half of a character"),
+        ('{"user": "ann", "label": "ham", "\\udfff": 1}', r"line 2: a \\u escape is one half of a character"),
         ('{"user": "ann", "age": Infinity, "label": "ham"}', 'line 2, field "age": inf is too large'),
     ],
 )
 def test_bad_lines(tmp_path, line, words):
     good = ['{"user": "ann", "label": "ham"}', '{"user": "ann", "label": "spam"}']
     path = tmp_path / "e.jsonl"
-    path.write_text("\n".join([good[0], line, good[1], ""]))
+    path.write_bytes("\n".join([good[0], line, good[1], ""]).encode(errors="surrogateescape"))
     schema = weft.Schema(task="user", label="label", text=["body"])
     with pytest.raises(InputError, match=words):
         list(read_chunks(path, schema=schema))
@@ -192,3 +201,9 @@ def test_rounds_and_nested_records(tmp_path):
     write_jsonl(path, [*lines, {"u": {"n": "a"}, "r": 1, "y": 1}])
     with pytest.raises(InputError, match="appears twice in round 1"):
         list(weft.read(path, task="u.n", label="y", round="r"))
+
+
+def test_damaged_files_are_read_as_python_reads_their_lines():
+    done, events, wrong = fuzz_records.fuzz(4000)
+    assert wrong == []
+    assert (done, events > 1000) == (4000, True)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from streams import fuzz
-from weft.streams.blocks import PADDING
-from weft.streams.interned import InternedNames
-from weft.streams.scan.numbers import HANDED, READ, read_lines
+from weft.encoding.interned import InternedNames
+from weft.scan.numbers import HANDED, READ, read_lines
+from weft.scan.padding import PADDING
 from weft.streams.scanners import text_decode, text_encode
 
 pytestmark = pytest.mark.xdist_group("scan")

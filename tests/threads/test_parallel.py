@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft import parallel
+from weft.threads import parallel
 
 
 def large(rows=400, width=8):
@@ -98,7 +98,7 @@ def test_without_another_thread_everything_is_done_here(monkeypatch):
 def test_parts_hold_every_round_once(small_parts):
     model, stream = weft.Model("pa"), large()
     model.learn(stream)
-    batch, _ = model._read(stream)
+    batch, _ = model._read(stream, False)
     cuts = parallel._cuts(batch, 5)
     assert [lo for lo, _ in cuts] == [0, *(hi for _, hi in cuts[:-1])]
     assert cuts[-1][1] == len(batch.rounds) - 1
@@ -115,7 +115,7 @@ def test_one_huge_round_is_not_cut(small_parts):
     stream = weft.Stream(np.ones((rows, 8)), np.ones(rows), list(range(rows)), [0] * rows)
     model = weft.Model("pa")
     model.learn(stream)
-    assert parallel._cuts(model._read(stream)[0], 4) == [(0, 1)]
+    assert parallel._cuts(model._read(stream, False)[0], 4) == [(0, 1)]
     assert np.array_equal(model.score(stream), [model.predict_one(row, i) for i, row in enumerate(np.ones((rows, 8)))])
 
 
@@ -170,6 +170,15 @@ def failing_in(model, thread_is_caller):
         return learn(*arguments)
 
     model._kernels = model._kernels._replace(learn=kernel)
+
+
+@pytest.mark.parametrize("given", ["2", ""])
+def test_learning_uses_threads_only_if_asked_to(small_parts, monkeypatch, given):
+    monkeypatch.setenv(parallel.VARIABLE, given)
+    made = []
+    monkeypatch.setattr(parallel, "by_task", lambda *arguments: made.append(arguments) or [])
+    weft.Model("pa").learn(large())
+    assert len(made) == (1 if given else 0)
 
 
 @pytest.mark.parametrize("here", [True, False])

@@ -7,12 +7,14 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 import weft
 from task_mean import TaskMean
+from threads.some_order import CASES
 from weft.compiled.blas import _controller, one_thread
 from weft.learners import catalogue
 from weft.learners.catalogue import PLACES
@@ -60,6 +62,98 @@ def test_every_learner(family):
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-4000:]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="every case runs in a forked process")
+def test_records_classes_and_forgetting():
+    """See `some_order`: the same, while threads bring the same names, fields and classes, and tasks are forgotten."""
+    command = [sys.executable, str(Path(__file__).with_name("some_order.py")), *CASES]
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def test_names_that_two_threads_find_to_be_new_are_added_once():
+    """A reader comes between the look for names and their addition: both writers wait for it with the same names."""
+    model, inside, go = learned(), threading.Event(), threading.Event()
+    predict, release, both, met = model._kernels.predict, model._guard.release, threading.Barrier(2, timeout=30), set()
+
+    def slow(*arguments):
+        inside.set()
+        assert go.wait(30)
+        predict(*arguments)
+
+    model._kernels = model._kernels._replace(predict=slow)
+    reading = threading.Thread(target=lambda: model.score([X], "ann"), daemon=True)
+
+    def then_read():
+        release()
+        if threading.get_ident() not in met:  # it has found a name that it does not know, and will add it next
+            met.add(threading.get_ident())
+            if both.wait() == 0:
+                reading.start()
+            assert inside.wait(30)
+
+    def learn():
+        model.learn_one({"new": 1.0}, 1, "eve")
+
+    def let_go():
+        assert inside.wait(30)
+        for _ in range(1000):
+            if model._guard._waiting == 2:
+                break
+            time.sleep(0.01)
+        go.set()
+
+    model._guard.release = then_read
+    in_threads(learn, learn, let_go)
+    reading.join(30)
+    assert (model.tasks, model.features) == (["ann", "bob", "eve"], ["a", "b", "new"])
+    assert model.tally["eve"]["events"] == 2
+    weft.Model.from_bytes(model.to_bytes())
+
+
+def in_between(model, monkeypatch, owner, name, call):
+    """Another thread makes a call as soon as a method has ended; if it has to wait, nobody waits for it."""
+    method, others = getattr(owner, name), []
+
+    def then(*arguments):
+        found = method(*arguments)
+        if not others:
+            others.append(threading.Thread(target=call, args=(model,)))
+            others[0].start()
+            others[0].join(0.3)
+        return found
+
+    monkeypatch.setattr(owner, name, then)
+    return others
+
+
+def test_a_task_is_forgotten_while_the_tally_is_read(monkeypatch):
+    model = learned()
+    expected = model.tally["bob"]
+    others = in_between(model, monkeypatch, model.tally, "_snapshot", lambda model: model.forget("ann"))
+    assert model.tally["bob"] == expected
+    others[0].join(30)
+    assert model.tally.to_frame().index.tolist() == model.tasks == ["bob"]
+
+
+def test_a_field_becomes_known_while_a_record_is_learned(monkeypatch):
+    """Which values are missing is the matter of one moment."""
+    schema = weft.Schema(task="user", label="y")
+    first, second = {"user": "ann", "y": 1, "a": 1.0}, {"user": "ann", "y": -1, "a": 0.5, "b": 1.0}
+
+    def made(*records):
+        model = weft.Model("auto", schema=schema, effort="fast")
+        for record in ({"user": "ann", "y": -1, "a": 2.0}, *records):
+            model.learn_one(record)
+        return model
+
+    model = made()
+    others = in_between(model, monkeypatch, model, "_lacks_values", lambda model: model.learn_one(second))
+    model.learn_one(first)
+    others[0].join(30)
+    assert model.to_bytes() in (made(first, second).to_bytes(), made(second, first).to_bytes())
 
 
 # --- side by side ---

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.missing import MOST_FIELDS, add_missing
+from weft.encoding.missing_values import MOST_FIELDS, add_missing
 from weft.store.model_file import _read_fields
 from weft.vocabulary import Vocabulary
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from weft.cli.colour_scale import scale_of
-from weft.cli.heat_map import MOST_DRAWN, draw
+from weft.drawing.colour_scale import scale_of
+from weft.drawing.heat_map import MOST_DRAWN, draw
 from weft.inspection.relations import Relations, arranged, fence_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from weft.printable import json_text, printable, printable_lines
+from weft.text.printable import json_text, printable, printable_lines
 
 HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cs")
 EVIL = {

@@ -8,7 +8,7 @@ import pytest
 from batches import batch_of
 from weft.maths.losses import CODES
 from weft.names import Names
-from weft.tally import COLUMNS, Tally
+from weft.tally.counts import COLUMNS, Tally
 
 
 def counted(target, loss, task, label, scores, epsilon=0.0):
@@ -65,6 +65,35 @@ def test_one_at_a_time_is_the_same():
         for j, y, s in zip(task, label, scores, strict=True):
             single.count_one(int(j), float(y), float(s))
         assert np.array_equal(bulk.live, single.live)
+        assert np.array_equal(bulk.live_recent, single.live_recent)
+
+
+@pytest.mark.parametrize(
+    ("target", "loss", "losses"),
+    [
+        ("binary", "hinge", lambda y, s: max(0.0, 1.0 - y * s)),
+        ("real", "epsilon-insensitive", lambda y, s: max(0.0, abs(y - s) - 0.1)),
+        ("real", "absolute", lambda y, s: abs(y - s)),
+        ("point", "uniclass", lambda y, s: max(0.0, s - 0.1)),
+    ],
+)
+def test_recent_events_are_sums_that_decay_by_half_in_a_hundred(target, loss, losses):
+    """Also of scores and losses beyond all bounds, which count as 1e100."""
+    rng = np.random.default_rng(1)
+    task, scores = rng.integers(0, 3, 900), np.abs(rng.normal(size=900))
+    scores[[50, 51]] = 1e120, 1e150
+    label = {"binary": rng.choice([-1.0, 1.0], 900), "real": rng.normal(size=900), "point": np.zeros(900)}[target]
+    expected = [[0.0, 0.0] for _ in range(3)]
+    for j, y, s in zip(task.tolist(), label.tolist(), scores.tolist(), strict=True):
+        wrong = float((s >= 0) != (y > 0)) if target == "binary" else abs(y - s)
+        for at, term in enumerate((wrong, losses(y, s))):
+            expected[j][at] = 0.5 ** (1 / 100) * expected[j][at] + min(term, 1e100)
+    found = counted(target, loss, task, label, scores, 0.1)
+    np.testing.assert_allclose(found.live_recent, expected, rtol=1e-13)
+    assert np.all(
+        found.live_recent[:, 0] <= found.live[:, COLUMNS.index("mistakes" if target == "binary" else "absolute")]
+    )
+    assert np.all(found.live_recent[:, 1] <= found.live[:, COLUMNS.index("loss")])
 
 
 def test_room():
@@ -86,3 +115,13 @@ def test_reading():
     empty = Tally(Names(), "real", (CODES["epsilon-insensitive"], 0.1))
     assert empty.total["events"] == 0
     assert math.isnan(empty.total["rmse"])
+
+
+def test_a_tally_is_empty_until_the_first_event_even_in_the_buffer():
+    tally = Tally(Names(["ann"]), "binary", (CODES["hinge"], 0.0))
+    tally.reserve(1)
+    assert tally._is_empty
+    tally.count_one(0, 1.0, 0.5)
+    assert not tally._is_empty
+    tally.flush()
+    assert not tally._is_empty
