@@ -25,6 +25,7 @@ from benchmarks import (
     one_event,
     own_and_shared,
     per_task_models,
+    records,
     results,
     saving,
     simplex,
@@ -50,6 +51,7 @@ BENCHMARKS = {
     "batch": batch.run,
     "threads": threads.run,
     "saving": saving.run,
+    "records": records.run,
     "start-up": start_up.run,
     "whole process": whole_process.run,
 }
@@ -64,22 +66,21 @@ def main(words: list[str]) -> None:
     options = {word for word in words if word.startswith("--")}
     words = [*(word for word in words if word not in options), *(QUICK if "--quick" in options else ())]
     figures: list[Figure] = []
-    sections: dict[str, list[Figure]] = {}
     for name, run in BENCHMARKS.items():
         if words and not any(word in name for word in words):
             continue
         began = time.perf_counter()
         console.print(f"[dim]{name} ...[/dim]", end=" ")
-        sections[name] = run()
-        figures += sections[name]
+        found = run()
+        figures += found
+        if "--write" in options:  # section by section: a benchmark that fails does not lose those before it
+            results.write({name: found})
         console.print(f"[dim]{time.perf_counter() - began:.0f} s[/dim]")
     table = Table("what", "weft", "peer", "figure", "target", "", box=None, pad_edge=False, title_justify="left")
     for figure in figures:
         met = "" if figure.met is None else ("[green]met[/green]" if figure.met else "[red]missed[/red]")
         table.add_row(figure.what, figure.ours, figure.peer, figure.text, figure.target, met)
     console.print(table)
-    if "--write" in options:
-        results.write(sections)
     folder = Path("bench-results")
     folder.mkdir(exist_ok=True)
     path = folder / time.strftime("%Y%m%d-%H%M%S.json")

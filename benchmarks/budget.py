@@ -193,9 +193,9 @@ def _picture(costs: list[tuple[str, dict[int, float], dict[int, float]]]) -> str
         most = max(float(line.y.max()) for line in lines)
         step = 5.0 * 10.0 ** math.floor(math.log10(most / 5.0))
         panels.append(
-            pictures.Panel(title, "rows kept, B", lines, step * math.ceil(most / step), lambda v: f"{v:,.0f}")
+            pictures.drawn(title, "rows kept, B", lines, step * math.ceil(most / step), lambda v: f"{v:,.0f}")
         )
-    return str(pictures.draw(panels, width=620, labels=210))
+    return str(pictures.side_by_side(panels, width=620, labels=210))
 
 
 # --- beside scikit-learn ---------------------------------------------------------------------------------------------

@@ -1,25 +1,21 @@
 """`adaptive`, and `auto` by effort, against `mt-ogd` and Vowpal Wabbit -q: 80 of 2^18 features, 20 tasks; many tasks;
-dense rows; one event."""
+dense rows."""
 
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 import weft
-from benchmarks import many_tasks, one_event, vw
+from benchmarks import many_tasks, vw
 from benchmarks.figures import Figure, alternately, limit, ratio
 from benchmarks.memory import moved
-from benchmarks.own_and_shared import ETA, EVENTS, TASKS, VW, B, stream, vw_lines
+from benchmarks.own_and_shared import ETA, EVENTS, TASKS, B, stream
 
 WABBITS = {"adaptive": 1.0, "fast": 1.5, "balanced": 1.0, "best": 0.4}
 """Least events per second, in those of Vowpal Wabbit -q from its cache; `auto` goes by the name of its effort."""
 SHARES = {"adaptive": 0.4, "fast": 0.2}
 """Least share of the events per second of mt-ogd."""
 MANY = ("adaptive", "fast", "balanced")
-MOST_US = {"adaptive": 20.0, "fast": 20.0, "balanced": 8.0}
-"""Largest time for one event, predicted or learned."""
 DENSE_US = {"balanced": 3.0, "best": 25.0}
 """Largest time for an event of a dense row of 20 columns."""
 
@@ -30,7 +26,7 @@ def made(name: str, **parameters: object) -> weft.Model:
 
 
 def run() -> list[Figure]:
-    return [*_large(), *_dense(), *_many_tasks(), *_one_event()]
+    return [*_large(), *_dense(), *_many_tasks()]
 
 
 def _large() -> list[Figure]:
@@ -46,7 +42,7 @@ def _large() -> list[Figure]:
 
     models = [learn(lambda name=name: made(name, tasks=TASKS)) for name in WABBITS]
     mt_ogd = learn(lambda: weft.Model("mt-ogd", b=B, eta=ETA, tasks=TASKS))
-    with vw.passes(vw_lines(X, y, task), VW) as wabbits:
+    with vw.passes(vw.own_and_shared_lines(X, y, task), vw.OWN_AND_SHARED) as wabbits:
         runs = alternately(wabbits, mt_ogd, moved(X, task, TASKS), *models)
     wabbit, peer, least, *ours = (seconds / EVENTS for seconds in runs)
     figures = [
@@ -114,27 +110,3 @@ def _second_pass(name: str, events: weft.Stream) -> Callable[[], object]:
     model = made(name)
     model.learn(events)
     return lambda: model.learn(events)
-
-
-def _one_event() -> list[Figure]:
-    figures = []
-    for name, most in MOST_US.items():
-        medians = [_medians(name) for _ in range(3)]
-        for at, call in enumerate(("predict_one", "learn_one")):
-            best = min(median[at] for median in medians)
-            figures.append(limit(f"{_title(name)}: {call}, dict of 20 names, p50", best, "us", most))
-    return figures
-
-
-def _medians(name: str) -> list[float]:
-    """Of predict_one and of learn_one."""
-    model = made(name)
-    times: tuple[list[float], list[float]] = ([], [])
-    for x, y, task in one_event._events():
-        began = time.perf_counter()
-        model.predict_one(x, task)
-        between = time.perf_counter()
-        model.learn_one(x, y, task)
-        times[0].append(between - began)
-        times[1].append(time.perf_counter() - between)
-    return [statistics.median(each[one_event.EVENTS // 3 :]) * 1e6 for each in times]

@@ -1,8 +1,9 @@
 """What a benchmark reports, and how time is measured."""
 
 import math
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -49,6 +50,21 @@ def ratio(what: str, ours: float, peer_name: str, peer: float, target: float | N
     )
 
 
-def limit(what: str, ours: float, unit: str, most: float, peer: str = "") -> Figure:
-    """A figure that must not exceed a limit."""
-    return Figure(what, f"{ours:.2f} {unit}", peer, f"{ours:.2f} {unit}", f"<= {most:g} {unit}", bool(ours <= most))
+def limit(what: str, ours: float, unit: str, most: float | None, peer: str = "") -> Figure:
+    """A figure that must not exceed a limit, if there is one."""
+    text = f"{ours:.2f} {unit}"
+    if most is None:
+        return Figure(what, text, peer, text, "", None)
+    return Figure(what, text, peer, text, f"<= {most:g} {unit}", bool(ours <= most))
+
+
+def spread(values: Sequence[float], unit: str = "", digits: int = 2) -> str:
+    """Median and range of some runs."""
+    middle, least, most = (f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
+    return f"{middle}{unit} ({least} to {most})"
+
+
+def median_limit(what: str, values: Sequence[float], unit: str, most: float, peer: str = "") -> Figure:
+    """Some runs whose median must not exceed a limit."""
+    middle = statistics.median(values)
+    return Figure(what, spread(values, f" {unit}"), peer, f"{middle:.2f} {unit}", f"<= {most:g} {unit}", middle <= most)

@@ -10,16 +10,23 @@ import numpy as np
 from scipy import sparse
 
 from weft.compiled.instructions import prefetch
-from weft.compiled.jit import compiled
+from weft.compiled.jit import compiled, inlined_only
 from weft.compiled.lanes import WIDTH, broadcast, load_four, store_four
 from weft.storage.memory import zeros
 
 LINE = 8
 
 
+@inlined_only
+def _add(array, at, x):
+    half = np.uint64(WIDTH)
+    store_four(array, at, load_four(array, at) + x)
+    store_four(array, at + half, load_four(array, at + half) + x)
+
+
 @compiled
 def _move(own, features, task, indptr, indices, values):
-    known, line, half = np.uint64(len(features)), np.uint64(LINE), np.uint64(WIDTH)
+    known, line = np.uint64(len(features)), np.uint64(LINE)
     for i in range(len(task)):
         ahead = min(i + 1, len(task) - 1)
         first, then = np.uint64(task[i]) * known, np.uint64(task[ahead]) * known
@@ -29,9 +36,8 @@ def _move(own, features, task, indptr, indices, values):
             prefetch(own, (then + j) * line)
             prefetch(features, j * line)
             j, x = np.uint64(indices[e]), broadcast(values[e])
-            for array, row in ((own, first + j), (features, j)):
-                store_four(array, row * line, load_four(array, row * line) + x)
-                store_four(array, row * line + half, load_four(array, row * line + half) + x)
+            _add(own, (first + j) * line, x)
+            _add(features, j * line, x)
 
 
 def moved(X: sparse.csr_array, task: np.ndarray, tasks: int) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""`predict_one` and `learn_one` on a dict of 20 named features: median time of both together, best of three passes."""
+"""`predict_one` and `learn_one` on a dict of 20 named features: the median event of a pass, over passes in turns."""
 
 import statistics
 import time
@@ -6,19 +6,39 @@ import time
 import numpy as np
 
 import weft
-from benchmarks.figures import Figure, limit
+from benchmarks.figures import Figure, median_limit
 
-EVENTS = 30_000
+EVENTS, ROUNDS = 30_000, 5
+
+
+LEARNERS: dict[str, tuple[str, dict[str, object], float]] = {
+    "pa": ("pa", {}, 2.5),
+    "perceptron": ("perceptron", {}, 2.5),
+    "implicit": ("implicit", {}, 12.0),
+    "adaptive": ("adaptive", {}, 20.0),
+    "auto, fast": ("auto", {"effort": "fast"}, 4.0),
+    "auto, balanced": ("auto", {}, 8.0),
+}
+"""Name, parameters, and the largest time of either call."""
+CALLS = ("predict_one", "learn_one")
 
 
 def run() -> list[Figure]:
+    events, peer = _events(), _river()
+    times: dict[str, list[list[float]]] = {title: [] for title in LEARNERS}
+    for _ in range(ROUNDS):
+        for title, (name, parameters, _) in LEARNERS.items():
+            times[title].append(_medians(weft.Model(name, **parameters), events))
     return [
-        limit(f"{name}: predict_one + learn_one, dict of 20 names, p50", _best_median(name), "us", most, peer)
-        for name, most, peer in (
-            ("pa", 12, f"river {_river():.1f} us"),
-            ("perceptron", 12, ""),
-            ("implicit", 12, ""),
+        median_limit(
+            f"{title}: {call}, dict of 20 names, p50",
+            [median[at] for median in times[title]],
+            "us",
+            most,
+            f"river, both calls {peer:.1f} us" if title == "pa" else "",
         )
+        for title, (_, _, most) in LEARNERS.items()
+        for at, call in enumerate(CALLS)
     ]
 
 
@@ -32,20 +52,17 @@ def _events() -> list[tuple[dict[str, float], int, str]]:
     return list(zip(rows, labels, tasks, strict=True))
 
 
-def _best_median(name: str) -> float:
-    """The best of three passes, because the speed of the machine varies from minute to minute."""
-    return min(_median(name) for _ in range(3))
-
-
-def _median(name: str) -> float:
-    model = weft.Model(name)
-    times = []
-    for x, y, task in _events():
+def _medians(model: weft.Model, events: list[tuple[dict[str, float], int, str]]) -> list[float]:
+    """Of predict_one and of learn_one, in us, once all names are known."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for x, y, task in events:
         began = time.perf_counter()
         model.predict_one(x, task)
+        between = time.perf_counter()
         model.learn_one(x, y, task)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times[EVENTS // 3 :]) * 1e6
+        times[0].append(between - began)
+        times[1].append(time.perf_counter() - between)
+    return [statistics.median(each[EVENTS // 3 :]) * 1e6 for each in times]
 
 
 def _river() -> float:

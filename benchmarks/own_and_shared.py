@@ -4,7 +4,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -101,25 +101,8 @@ def _twin(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Callable[[], 
     return run
 
 
-VW = "-b 22 -q tx --loss_function logistic"
-"""2^22 weights, so that few of the 5 million (task, feature) pairs collide."""
-
-
-def vw_lines(X: sparse.csr_array, y: np.ndarray, task: np.ndarray) -> Iterator[str]:
-    """The stream in Vowpal Wabbit's format, the task in a namespace of its own."""
-    starts = X.indptr
-    return (
-        f"{y[i]} |t {task[i]} |x "
-        + " ".join(
-            f"{j}:{v:.5f}"
-            for j, v in zip(X.indices[starts[i] : starts[i + 1]], X.data[starts[i] : starts[i + 1]], strict=True)
-        )
-        for i in range(len(y))
-    )
-
-
 def _vw(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, options: str) -> float:
-    return vw.seconds(vw_lines(X, y, task), f"{VW} {options}") / len(y)
+    return vw.seconds(vw.own_and_shared_lines(X, y, task), f"{vw.OWN_AND_SHARED} {options}") / len(y)
 
 
 def _river(X: sparse.csr_array, y: np.ndarray, task: np.ndarray, shared: bool, events: int = 3_000) -> float:

@@ -25,9 +25,10 @@ def write(found: Mapping[str, list[Figure]], page: Path = PAGE) -> None:
 
 
 def machine() -> str:
-    """What the figures were taken on."""
+    """What the figures were taken on; a load of more than 2 says that other work was going on."""
     versions = [f"{package} {_version(package)}" for package in PACKAGES]
-    return f"{_processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, {', '.join(versions)}."
+    system = f"{_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[2]:.1f}"
+    return f"{system}, Python {platform.python_version()}, {', '.join(versions)}."
 
 
 def _version(package: str) -> str:

@@ -47,8 +47,8 @@ def _picture(times: dict[int, float]) -> str:
         pictures.Line("proportional to d", pictures.GREY, steep, y[0] * 2.0 ** (steep - x[0]), True),
     ]
     title = "mt-eg: microseconds per event, 20 tasks, 10 non-zeros"
-    panel = pictures.Panel(title, "log2 of the number of features d", lines, top, lambda v: f"{v:.0f}")
-    return str(pictures.draw([panel], width=600, labels=150))
+    picture = pictures.drawn(title, "log2 of the number of features d", lines, top, lambda v: f"{v:.0f}")
+    return str(pictures.side_by_side([picture], width=600, labels=150))
 
 
 def run() -> list[Figure]:

@@ -15,7 +15,7 @@ from scipy import sparse
 import weft
 from benchmarks.figures import Figure
 from benchmarks.fresh import touch
-from weft.parallel import VARIABLE
+from weft.threads.parallel import VARIABLE
 
 STREAMS = {
     "20 tasks, 80 of 2^18 features": (20, 100_000, 1 << 18, 80),
