@@ -1,6 +1,6 @@
 # make run   the main job on a stream made on the spot     make test   everything CI runs
 # make quick what one runs while working                  make check  lint, types, layers, tests
-# make dist  sdists and wheels in dist/
+# make dist  sdists and wheels in dist/                    make docs   the site, in build/site
 # make bench speed against the peers                      make mutants  does a test fail when a line of a kernel is wrong?
 PYTHON ?= python3
 VENV   ?= .venv
@@ -8,7 +8,7 @@ BENCH  ?= .venv-bench
 PIP     = -m pip install --quiet --disable-pip-version-check
 SOURCES = src reproduction tests benchmarks examples docs
 
-.PHONY: run test quick check lint types layers bench bench-quick mutants bench-serve dist venv lock clean
+.PHONY: run test quick check lint types layers docs bench bench-quick mutants bench-serve dist venv lock clean
 
 run: $(VENV)/.run
 	$(VENV)/bin/weft demo
@@ -39,6 +39,13 @@ bench: $(BENCH)/.bench
 
 bench-quick: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks --quick
+
+bench-serve: $(BENCH)/.bench
+	$(BENCH)/bin/python -m benchmarks.serve
+	$(BENCH)/bin/python -m benchmarks.serve_pause
+
+docs: venv
+	$(VENV)/bin/python docs/website
 
 dist: venv
 	rm -rf dist && $(VENV)/bin/python -m hatchling build

@@ -1,13 +1,13 @@
 """Draw the pictures of the documentation from runs of weft: `python docs/pictures/make.py [folder]`.
 
-    learning-curves.svg  the four learners of `weft demo` on its stream, averaged over 20 seeds
+    learning-curves.svg  three learners of `weft demo` on its stream, averaged over 20 seeds
     separation.svg       the sequence of Dekel, Long and Singer (2007), Sec. 3, which independent tasks cannot follow
     own-and-shared.svg   the models of mt-ogd as a shared part and own parts, and how b divides a step
     task-variance.svg    the figures of examples/task_variance.py
     budget.svg           the errors that examples/budget.py prints, as docs/budget.md shows them
 
-Plain SVG. The colours suit a light page and change on a dark one; lines are labelled at their ends, so that the figures
-are readable without colours.
+`weft.drawing` draws them, as it draws reports and `weft inspect --plot`. Lines are named at their ends, so that the
+figures are readable without colours.
 """
 
 import importlib.util
@@ -15,7 +15,6 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,96 +22,45 @@ import numpy as np
 
 import weft
 from weft.cli.demo import CANDIDATES
+from weft.drawing.axes import percent
+from weft.drawing.charts import Picture
+from weft.drawing.looks import dashed, look
+from weft.drawing.svg import file_of, panel
 from weft.streams import related_tasks
 
 SEEDS, TASKS, EVENTS = 20, 120, 6000  # tasks and events of `weft demo`
-BLUE, ORANGE, GREEN, GREY = "a", "b", "c", "d"
-STYLE = """
-text { font: 13px system-ui, sans-serif; fill: #59636e; } .title { font-weight: 600; fill: #454c54; }
-.frame { stroke: #818b98; stroke-width: 1; fill: none; } .grid { stroke: #818b98; stroke-opacity: .3; }
-.line { fill: none; stroke-width: 2.2; stroke-linejoin: round; } .dash { stroke-dasharray: 7 4; }
-.bar { fill: none; stroke-width: 13; }
-.a { stroke: #0969da; } .b { stroke: #bc4c00; } .c { stroke: #1a7f37; } .d { stroke: #6e7781; }
-text.a { fill: #0969da; } text.b { fill: #bc4c00; } text.c { fill: #1a7f37; } text.d { fill: #6e7781; }
-text.a, text.b, text.c, text.d { stroke: none; font-weight: 600; }
-@media (prefers-color-scheme: dark) {
-text { fill: #9198a1; } .title { fill: #d1d7e0; }
-.a { stroke: #58a6ff; } .b { stroke: #f0883e; } .c { stroke: #3fb950; } .d { stroke: #9198a1; }
-text.a { fill: #58a6ff; } text.b { fill: #f0883e; } text.c { fill: #3fb950; } text.d { fill: #9198a1; } }
-"""
+BLUE, ORANGE, GREEN, GREY = 0, 1, 2, 5  # numbers of `weft.drawing.looks.look`
+HEIGHT = 300
 
 
 class Line(NamedTuple):
-    """A curve: its name, its colour, its points, dashed or not."""
+    """A curve: its name, the number of its look, its points, dashed or not."""
 
     name: str
-    colour: str
+    look: int
     x: np.ndarray
     y: np.ndarray
     dash: bool = False
 
 
-class Panel(NamedTuple):
-    """One drawing: title, name of the x axis, lines, the upper end of the y axis, formats of y and of x."""
-
-    title: str
-    x_name: str
-    lines: list[Line]
-    top: float
-    figure: Callable[[float], str]
-    x_figure: str = ",.0f"
-
-
-def draw(panels: list[Panel], width: int = 430, height: int = 300, labels: int = 110) -> str:
-    """Panels side by side, with room for the names of the lines at the right of each."""
-    drawn = [_panel(panel, width - labels, height, labels) for panel in panels]
-    return _side_by_side("; ".join(panel.title for panel in panels), drawn, width, height)
+def drawn(title: str, x_name: str, lines: list[Line], top: float, write: Callable[[float], str]) -> Picture:
+    """Curves from 0 to `top`."""
+    return Picture(
+        title,
+        {line.name: (line.x.tolist(), line.y.tolist()) for line in lines},
+        x_name,
+        "",
+        looks={line.name: dashed(line.look) if line.dash else line.look for line in lines},
+        top=top,
+        write_y=write,
+        marks=False,
+    )
 
 
-def _side_by_side(title: str, drawings: list[str], width: int, height: int) -> str:
-    parts = [f'<g transform="translate({at * width} 0)">{drawing}</g>' for at, drawing in enumerate(drawings)]
-    size = f'width="{width * len(drawings)}" height="{height}" viewBox="0 0 {width * len(drawings)} {height}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{escape(title)}</title>'
-    return head + f"<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
-
-
-def _panel(panel: Panel, right: int, height: int, labels: int) -> str:
-    left, top, bottom = 56, 34, height - 44
-    most = max(float(line.x[-1]) for line in panel.lines)
-
-    def across(x: float) -> float:
-        return left + (right - left) * x / most
-
-    def up(y: float) -> float:
-        return bottom - (bottom - top) * y / panel.top
-
-    out = [f'<text class="title" x="{left}" y="20">{escape(panel.title)}</text>']
-    for step in range(6):
-        y = panel.top * step / 5
-        if step:
-            out.append(f'<path class="grid" d="M{left} {up(y):.1f}H{right}"/>')
-        out.append(f'<text x="{left - 8}" y="{up(y) + 4:.1f}" text-anchor="end">{panel.figure(y)}</text>')
-    out.append(f'<path class="frame" d="M{left} {top}V{bottom}H{right}"/>')
-    for x, anchor in ((0.0, "start"), (most, "end")):
-        out.append(f'<text x="{across(x):.1f}" y="{bottom + 18}" text-anchor="{anchor}">{x:{panel.x_figure}}</text>')
-    out.append(f'<text x="{(left + right) / 2}" y="{bottom + 34}" text-anchor="middle">{escape(panel.x_name)}</text>')
-    for line, place in zip(panel.lines, _apart([up(float(line.y[-1])) for line in panel.lines]), strict=True):
-        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(line.x, line.y, strict=True))
-        style = f"line {line.colour}{' dash' if line.dash else ''}"
-        out.append(f'<polyline class="{style}" points="{points}"/>')
-        out.append(f'<text class="{line.colour}" x="{right + 6}" y="{place + 4:.1f}">{escape(line.name)}</text>')
-    return "\n".join(out)
-
-
-def _apart(places: list[float], least: float = 16.0) -> list[float]:
-    """The same heights, moved apart so that their labels do not touch."""
-    order = np.argsort(places, kind="stable")
-    gaps = least * np.arange(len(places))
-    heights = np.maximum.accumulate(np.array(places)[order] - gaps) + gaps
-    heights -= max(0.0, (heights.max() - max(places)) / 2)
-    out = np.empty(len(places))
-    out[order] = heights
-    return out.tolist()
+def side_by_side(pictures: list[Picture], width: int = 430, labels: int = 110) -> str:
+    """Panels, with room for the names of the lines at the right of each."""
+    panels = [panel(picture, width, HEIGHT, labels) for picture in pictures]
+    return file_of("; ".join(picture.title for picture in pictures), panels, width, HEIGHT)
 
 
 # --- learning curves -------------------------------------------------------------------------------------------------
@@ -120,29 +68,29 @@ def _apart(places: list[float], least: float = 16.0) -> list[float]:
 
 def learning_curves() -> str:
     """Error over the last tenth of the stream: all events, and those of the loners."""
-    everyone: dict[str, list[np.ndarray]] = {candidate.label: [] for candidate in CANDIDATES}
-    loners: dict[str, list[np.ndarray]] = {candidate.label: [] for candidate in CANDIDATES}
+    names = {"auto": "weft: auto", "independent": "one per user", "pooled": "one for all"}
+    everyone: dict[str, list[np.ndarray]] = {name: [] for name in names.values()}
+    loners: dict[str, list[np.ndarray]] = {name: [] for name in names.values()}
     ends = np.linspace(EVENTS // 20, EVENTS, 60).astype(int)
     for seed in range(SEEDS):
         stream = related_tasks(
             tasks=TASKS, events=EVENTS, groups=1, loners=TASKS // 6, spread=0.3, noise=0.05, round_size=8, seed=seed
         )
         alone = np.array([name.startswith("loner") for name in stream.task_names])[stream.task_codes]
-        for candidate in CANDIDATES:
+        for candidate in (one for one in CANDIDATES if one.label in names):
             scores = weft.Model(candidate.learner, **candidate.parameters).learn(stream)
             wrong = (scores >= 0.0) != (stream.y > 0.0)
-            everyone[candidate.label].append(_sliding(wrong, np.ones(EVENTS), ends))
-            loners[candidate.label].append(_sliding(wrong, alone, ends))
-    colours = {"auto": GREEN, "independent": BLUE, "pooled": ORANGE, "shared loss": GREY}
+            everyone[names[candidate.label]].append(_sliding(wrong, np.ones(EVENTS), ends))
+            loners[names[candidate.label]].append(_sliding(wrong, alone, ends))
+    colours = dict(zip(names.values(), (GREEN, BLUE, ORANGE), strict=True))
 
-    def panel(title: str, curves: dict[str, list[np.ndarray]], top: float) -> Panel:
-        lines = [
-            Line(name, colours[name], ends, np.mean(runs, axis=0), name == "shared loss")
-            for name, runs in curves.items()
-        ]
-        return Panel(title, "events", lines, top, lambda y: f"{100 * y:.0f}%")
+    def curves_of(title: str, curves: dict[str, list[np.ndarray]], top: float) -> Picture:
+        lines = [Line(name, colours[name], ends, np.mean(runs, axis=0)) for name, runs in curves.items()]
+        return drawn(title, "events", lines, top, percent)
 
-    return draw([panel("error, all 120 users", everyone, 0.5), panel("error, the 20 loners alone", loners, 1.0)])
+    return side_by_side(
+        [curves_of("error, all 120 users", everyone, 0.5), curves_of("error, the 20 loners alone", loners, 1.0)]
+    )
 
 
 def _sliding(wrong: np.ndarray, counted: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -189,8 +137,8 @@ def separation(k: int = 8, C: float = 2.0**-5, cycles: int = 1000) -> str:
         Line("shared loss, linf", GREEN, at, shared),
         Line("best fixed weights", GREY, at, best, dash=True),
     ]
-    panel = Panel(f"sum of each round's worst loss, {k} tasks", "rounds", lines, 10_000.0, lambda y: f"{y:,.0f}")
-    return draw([panel], width=600, labels=150)
+    picture = drawn(f"sum of each round's worst loss, {k} tasks", "rounds", lines, 10_000.0, lambda y: f"{y:,.0f}")
+    return side_by_side([picture], width=600, labels=150)
 
 
 # --- own and shared parts --------------------------------------------------------------------------------------------
@@ -200,7 +148,7 @@ NAMES = ("ann", "bob", "eve", "joe")
 
 def own_and_shared() -> str:
     """Models of two features as the sum of two parts; and the step of every task at one event, for several b."""
-    return _side_by_side("own and shared parts; how b divides a step", [_sums_of_parts(), _divided_steps()], 430, 300)
+    return file_of("own and shared parts; how b divides a step", [_sums_of_parts(), _divided_steps()], 430, HEIGHT)
 
 
 def _parts(model: weft.Model) -> tuple[np.ndarray, np.ndarray]:
@@ -224,15 +172,15 @@ def _sums_of_parts(left: int = 40, bottom: int = 262, scale: float = 200.0) -> s
     tip = _place(shared[0], left, bottom, scale)
     out.append(_arrow((float(left), float(bottom)), tip, GREEN))
     middle = ((left + tip[0]) / 2, (bottom + tip[1]) / 2)
-    out.append(f'<text class="{GREEN}" x="{middle[0] + 10:.1f}" y="{middle[1] + 14:.1f}">shared by all</text>')
+    out.append(
+        f'<text class="name" {_filled(GREEN)} x="{middle[0] + 10:.1f}" y="{middle[1] + 14:.1f}">shared by all</text>'
+    )
     for name, model_weights in zip(NAMES, own + shared, strict=True):
         end = _place(model_weights, left, bottom, scale)
         side = "start" if end[0] >= tip[0] else "end"
         out.append(_arrow(tip, end, BLUE))
-        out.append(
-            f'<text class="{BLUE}" x="{end[0] + (6 if side == "start" else -6):.1f}" y="{end[1] + 4:.1f}" '
-            f'text-anchor="{side}">{name}</text>'
-        )
+        place = f'x="{end[0] + (6 if side == "start" else -6):.1f}" y="{end[1] + 4:.1f}" text-anchor="{side}"'
+        out.append(f'<text class="name" {_filled(BLUE)} {place}>{name}</text>')
     return "\n".join(out)
 
 
@@ -240,11 +188,15 @@ def _place(weights: np.ndarray, left: int, bottom: int, scale: float) -> tuple[f
     return left + scale * float(weights[0]), bottom - scale * float(weights[1])
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], colour: str) -> str:
+def _arrow(start: tuple[float, float], end: tuple[float, float], at: int) -> str:
     angle = math.atan2(end[1] - start[1], end[0] - start[0])
     tips = [(end[0] - 8 * math.cos(angle + turn), end[1] - 8 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (start, end, tips[0], end, tips[1]))
-    return f'<polyline class="line {colour}" points="{points}"/>'
+    return f'<polyline class="line" style="stroke: {look(at)[0]}" points="{points}"/>'
+
+
+def _filled(at: int) -> str:
+    return f'style="fill: {look(at)[0]}"'
 
 
 def _divided_steps(left: int = 44, width: int = 92, longest: float = 78.0) -> str:
@@ -262,13 +214,17 @@ def _divided_steps(left: int = 44, width: int = 92, longest: float = 78.0) -> st
             if at == 0:
                 out.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{name}</text>')
             if c > 0:
-                out.append(f'<path class="bar {GREEN}" d="M{x} {y}h{c:.1f}"/>')
+                out.append(_bar(GREEN, x, y, c))
             if a > 0:
-                out.append(f'<path class="bar {BLUE}" d="M{x + c:.1f} {y}h{a:.1f}"/>')
-    out.append(f'<path class="bar {GREEN}" d="M{left} 232h20"/><text x="{left + 28}" y="236">shared part</text>')
-    out.append(f'<path class="bar {BLUE}" d="M{left + 140} 232h20"/><text x="{left + 168}" y="236">own part</text>')
+                out.append(_bar(BLUE, x + c, y, a))
+    out.append(f'{_bar(GREEN, left, 232, 20)}<text x="{left + 28}" y="236">shared part</text>')
+    out.append(f'{_bar(BLUE, left + 140, 232, 20)}<text x="{left + 168}" y="236">own part</text>')
     out.append(f'<text x="{left}" y="266">b = 0: independent tasks; b = inf: one model for all</text>')
     return "\n".join(out)
+
+
+def _bar(at: int, x: float, y: float, length: float) -> str:
+    return f'<rect {_filled(at)} x="{x:.1f}" y="{y - 6.5}" width="{length:.1f}" height="13"/>'
 
 
 # --- task variance ---------------------------------------------------------------------------------------------------
@@ -285,16 +241,15 @@ def task_variance() -> str:
     table = [example.regrets(variance) for variance in example.VARIANCES]
     lines = {"IT": ("independent", BLUE), "ST": ("one model", ORANGE), "MT best": ("multitask", GREEN)}
 
-    def panel(rate: str, title: str, **further: tuple[str, str]) -> Panel:
+    def of_rate(rate: str, title: str, **further: tuple[str, int]) -> Picture:
         curves = [
             Line(label, colour, x, np.array([row[f"{rate} {name}"] for row in table]), name == "Hedge")
             for name, (label, colour) in {**lines, **further}.items()
         ]
-        return Panel(title, "variance of the tasks", curves, 250.0, lambda y: f"{y:.0f}", "g")
+        return drawn(title, "variance of the tasks", curves, 250.0, lambda y: f"{y:.0f}")
 
-    return draw(
-        [panel("theory", "regret, rates by theory"), panel("adaptive", "regret, adaptive rates", Hedge=("Hedge", GREY))]
-    )
+    theory = of_rate("theory", "regret, rates by theory")
+    return side_by_side([theory, of_rate("adaptive", "regret, adaptive rates", Hedge=("Hedge", GREY))])
 
 
 # --- error against budget --------------------------------------------------------------------------------------------
@@ -308,13 +263,13 @@ def budget() -> str:
     errors = {tuple(row.split()[:2]): np.array(row.split()[2:], float) for row in rows}
     styles = {"mtrbp": (ORANGE, False), "mtforg": (ORANGE, True), "mtbprj": (GREEN, False), "mtbprj-2": (BLUE, False)}
 
-    def panel(graph: str, title: str) -> Panel:
+    def of_graph(graph: str, title: str) -> Picture:
         lines = [Line(name, colour, x, errors[f"{name},", graph], dash) for name, (colour, dash) in styles.items()]
         free = float(re.findall(rf"without a budget, {graph} +error ([\d.]+)", page)[0])
         lines.append(Line("no budget", GREY, np.array([0.0, x[-1]]), np.array([free, free]), True))
-        return Panel(title, "rows, % of what separate Perceptrons keep", lines, 40.0, lambda y: f"{y:.0f}%", "g")
+        return drawn(title, "rows, % of what separate Perceptrons keep", lines, 40.0, lambda y: f"{y:.0f}%")
 
-    return draw([panel("complete", "error, complete graph"), panel("none", "error, no graph")])
+    return side_by_side([of_graph("complete", "error, complete graph"), of_graph("none", "error, no graph")])
 
 
 ROOT = Path(__file__).parents[2]
