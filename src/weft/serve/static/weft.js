@@ -56,10 +56,7 @@
   const address = document.currentScript.dataset.live;
   if (!address) return;
   const state = document.getElementById("state");
-  const source = new EventSource(address);
-  source.onopen = () => { state.textContent = "live"; };
-  source.onerror = () => { state.textContent = "the service does not answer; trying again"; };
-  source.onmessage = (message) => {
+  const show = (message) => {
     const found = JSON.parse(message.data);
     document.querySelectorAll("[data-figure]").forEach((place) => {
       const value = found.figures[place.dataset.figure];
@@ -72,4 +69,17 @@
       if (curves.error) curves.error.add([found.sample[0], found.sample[2], found.sample[3]]);
     }
   };
+  // A browser gives an EventSource up for good when a service that is just starting answers with an error: a new one
+  // is made after every failure, a second later.
+  const listen = () => {
+    const source = new EventSource(address);
+    source.onopen = () => { state.textContent = "live"; };
+    source.onerror = () => {
+      state.textContent = "the service does not answer; trying again";
+      source.close();
+      setTimeout(listen, 1000);
+    };
+    source.onmessage = show;
+  };
+  listen();
 })();
