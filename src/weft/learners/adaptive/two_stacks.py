@@ -82,9 +82,10 @@ def update_stacks(context: Bundle[Context], u: float, s: float, weight: float) -
 @helper_no_alloc
 def _update_by_squares(context: Bundle[Context], u: float, s: float) -> None:
     """The mixture with squared loss."""
-    _, state, _, scratch = opened(context)
+    hyper, state, _, scratch = opened(context)
     low, high, stack = state.labels[Label.LOWEST_U], state.labels[Label.HIGHEST_U], state.stack
-    eta, weights = _rate(stack[Stack.MIXTURE, GAP]), shares_of_stacks(stack, True)
+    # not the literal True, for which Numba would compile the function a second time
+    eta, weights = _rate(stack[Stack.MIXTURE, GAP]), shares_of_stacks(stack, hyper.square)
     one, other = min(max(scratch.stack_scores[0], low), high), min(max(scratch.stack_scores[1], low), high)
     first, second = 0.5 * (one - u) * (one - u), 0.5 * (other - u) * (other - u)
     least = min(first, second)
