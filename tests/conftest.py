@@ -1,5 +1,6 @@
 """The order of all tests, and the choice that `make quick` makes among them."""
 
+import signal
 from pathlib import Path
 
 LEFT_OUT = frozenset(
@@ -29,7 +30,12 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """The experiments lie beside this folder, so that `pytest_ignore_collect` below is not asked about them."""
+    """Ctrl-C works, although a shell starts what runs in the background with SIGINT ignored, and tests of it with that.
+
+    The experiments lie beside this folder, so that `pytest_ignore_collect` below is not asked about them.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--quick"):
         config.option.ignore = [*(config.option.ignore or []), *map(str, (config.rootpath / "reproduction").iterdir())]
 

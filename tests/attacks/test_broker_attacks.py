@@ -46,6 +46,6 @@ def test_kafka_and_a_service_are_killed():
 
 @pytest.mark.skipif(REDIS is None, reason="redis-server is not installed")
 def test_positions_behind_the_events_would_be_noticed():
-    result = run("--kinds", "redis", "--learners", "serve", "--count", "4", "--control")
+    result = run("--kinds", "redis", "--learners", "serve", "--count", "5", "--control")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "learned twice" in result.stdout

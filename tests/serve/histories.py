@@ -6,6 +6,7 @@ MessagePack, not by weft's own reader, and its events are learned one after the 
 
 import sqlite3
 import zlib
+from contextlib import closing
 
 import msgspec
 
@@ -29,17 +30,17 @@ class History:
 
 def entries_of(folder):
     """(seq, fields) of all entries, read without weft; numbers without gaps and checksums are checked here too."""
-    connection = sqlite3.connect(f"file:{folder}/log.sqlite?mode=ro", uri=True)
     found, expected = [], 1
-    for seq, n, crc, blob in connection.execute("SELECT seq, n, crc, blob FROM log ORDER BY seq"):
-        assert seq == expected
-        seed = zlib.crc32(seq.to_bytes(8, "little") + n.to_bytes(8, "little"))
-        assert zlib.crc32(blob, seed) == crc
-        group = msgspec.msgpack.decode(blob)
-        assert len(group) == n
-        found += enumerate(group, seq)
-        expected += n
-    connection.close()
+    # Closed here, whatever happens: a process that is forked while a connection is open takes its locks for its own.
+    with closing(sqlite3.connect(f"file:{folder}/log.sqlite?mode=ro", uri=True)) as connection:
+        for seq, n, crc, blob in connection.execute("SELECT seq, n, crc, blob FROM log ORDER BY seq"):
+            assert seq == expected
+            seed = zlib.crc32(seq.to_bytes(8, "little") + n.to_bytes(8, "little"))
+            assert zlib.crc32(blob, seed) == crc
+            group = msgspec.msgpack.decode(blob)
+            assert len(group) == n
+            found += enumerate(group, seq)
+            expected += n
     return found
 
 
