@@ -14,7 +14,7 @@ run: $(VENV)/.run
 	$(VENV)/bin/weft demo
 
 test: venv
-	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -rs
 
 quick: venv
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --quick
