@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from oracles.effort import Effort
-from weft_reproduction.default_2.scores import BASE, PAGE, columns, events_of, stack_of
+from weft_reproduction.default_2 import hostile
+from weft_reproduction.default_2.scores import BASE, EXPERTS, PAGE, columns, events_of, stack_of
 
 EVENTS, TASKS, WIDTH = 220, 4, 12
 
@@ -45,3 +46,22 @@ def test_prototypes_are_the_oracle(logistic):
         assert oracle.learn(row, y[i], int(task[i])) == pytest.approx(answers[i], abs=1e-8)
     assert np.all(np.abs(scores).max(axis=0) > 0.01)
     assert math.isfinite(answers.sum())
+
+
+def test_limits_on_what_a_task_may_move():
+    """By hand; without a limit the prototypes are those of the experts; a task that may move nothing moves no other."""
+    task = np.array([0, 0, 1, 0, 2])
+    assert hostile.allowances(task, 1.0) == pytest.approx([1.0, 1.0, 1.0, 4 / 6, 1.0])
+    X, y, task = made_up(True)
+    R, L = events_of(X, y, task, True)
+    ones, zeros = np.ones(EVENTS), np.where(task == 0, 0.0, 1.0)
+    for own, name in ((True, "gradient"), (False, "pooled")):
+        np.testing.assert_array_equal(hostile.limited_adagrad(R, L, own, ones), EXPERTS[name](R, L))
+    np.testing.assert_array_equal(hostile.limited_betting(R, L, ones), EXPERTS["betting"](R, L))
+    others = events_of(X, np.where(task == 0, -y, y), task, True).labels
+    for found in (
+        lambda labels, allowed: hostile.limited_adagrad(R, labels, True, allowed),
+        lambda labels, allowed: hostile.limited_betting(R, labels, allowed),
+    ):
+        assert np.array_equal(found(L, zeros)[task != 0], found(others, zeros)[task != 0])
+        assert not np.array_equal(found(L, ones)[task != 0], found(others, ones)[task != 0])

@@ -133,12 +133,14 @@ def test_code_of_the_experiment(monkeypatch, tmp_path, change, follows):
 
 
 MODEL = {"weft.model", "weft.stream", "weft.storage.batch", "weft.compiled.jit", "weft.learners.catalogue"}
+_EXPERTS = {
+    *(f"weft_reproduction.default_2.{name}" for name in ("dense", "linear", "rows", "scores", "stack", "tried")),
+    "weft.learners.adaptive.learners",
+    "weft.compiled.jit",
+}
 PROTOTYPES = {
-    "default-2-table": {
-        *(f"weft_reproduction.default_2.{name}" for name in ("dense", "linear", "rows", "scores", "stack", "tried")),
-        "weft.learners.adaptive.learners",
-        "weft.compiled.jit",
-    }
+    "default-2-hostile": _EXPERTS,
+    "default-2-table": _EXPERTS,
 }
 """Experiments whose rules no model has: what learns lies beside them, and the learner that they are compared with."""
 

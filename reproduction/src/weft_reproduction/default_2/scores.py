@@ -65,10 +65,12 @@ def columns(events: Events, name: str) -> Floats:
     return found.reshape(len(events.labels.u), -1)
 
 
-def stack_of(events: Events, found: dict[str, Floats], experts: Iterable[str]) -> Stacked:
-    """The stack of the four and of further experts, which enter with weight 0."""
+def stack_of(
+    events: Events, found: dict[str, Floats], experts: Iterable[str], allowed: Floats | None = None
+) -> Stacked:
+    """The stack of the four and of further experts, which enter with weight 0; `allowed`: see `stacked`."""
     E = np.hstack([found[name] for name in (*BASE, *experts)])
-    result = stacked(E, events.labels, np.array([0.5, 0.5, *[0.0] * (E.shape[1] - 2)]))
+    result = stacked(E, events.labels, np.array([0.5, 0.5, *[0.0] * (E.shape[1] - 2)]), allowed)
     if events.labels.logistic:
         return result
     y = events.labels.y

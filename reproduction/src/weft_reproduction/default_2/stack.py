@@ -17,9 +17,12 @@ class Stacked(NamedTuple):
     V: Floats
 
 
-def stacked(E: Floats, L: Labels, start: Floats) -> Stacked:
-    """Columns of E: gradient, betting, own, pooled, and further experts; `start` their first weights."""
-    found: Any = _stacked(E, L, np.asarray(start, np.float64))
+def stacked(E: Floats, L: Labels, start: Floats, allowed: Floats | None = None) -> Stacked:
+    """Columns of E: gradient, betting, own, pooled, and further experts; `start` their first weights.
+
+    `allowed` multiplies the gradients of these weights, event by event.
+    """
+    found: Any = _stacked(E, L, np.asarray(start, np.float64), np.ones(len(E)) if allowed is None else allowed)
     return Stacked(*found)
 
 
@@ -73,7 +76,7 @@ def _move(V: Floats, H: Floats, c: Floats, error: float) -> None:
 
 
 @prototype
-def _stacked(E: Floats, L: Labels, start: Floats) -> tuple[Floats, Floats, Floats]:
+def _stacked(E: Floats, L: Labels, start: Floats, allowed: Floats) -> tuple[Floats, Floats, Floats]:
     n, m = E.shape
     tasks, prior = L.task.max() + 1, np.array([0.8, 0.1, 0.1])
     w, Lk, eta, gap = np.zeros((tasks, 3)), np.zeros((tasks, 3)), np.ones(tasks), np.zeros(tasks)
@@ -129,5 +132,5 @@ def _stacked(E: Floats, L: Labels, start: Floats) -> tuple[Floats, Floats, Float
             _judge_stacks(both, s, q, sums, L, i)
         for b in range(2 if m > 4 else 1):
             r = (_sigma(both[b]) - u) if L.logistic else ((both[b] - u) if L.ready[i] else 0.0)
-            _move(V[b], H[b], c[: m if b == 0 else 4], r)
+            _move(V[b], H[b], c[: m if b == 0 else 4], allowed[i] * r)
     return losses, answer, V[0]

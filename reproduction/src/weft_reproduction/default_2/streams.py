@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.compiled.arrays import Floats, Ints
+from weft.compiled.arrays import Array, Floats, Ints
 from weft.streams.synthetic import related_tasks
 from weft_reproduction.default.streams import BINARY, REAL, stream_of
 
@@ -156,9 +156,8 @@ def _flipped(name: str, seed: int, share: float) -> Data:
     return data._replace(y=np.where(wrong, -data.y, data.y))
 
 
-def _hostile(name: str, seed: int) -> Data:
-    """A task more, as large as all others together: rows of theirs, with the opposite labels."""
-    data = shuffled(name, seed)
+def with_hostile(data: Data, seed: int) -> tuple[Data, Array]:
+    """A task more, as large as all others together: rows of theirs, with the opposite labels; and its events."""
     n = len(data.y)
     rows = np.random.default_rng(seed + 1).permutation(np.concatenate([np.arange(n), np.arange(n)]))
     first = np.zeros(n, np.bool_)
@@ -168,7 +167,11 @@ def _hostile(name: str, seed: int) -> Data:
         first[row] = True
     other = int(data.task.max()) + 1
     y = np.where(hostile, -data.y[rows], data.y[rows])
-    return Data(data.X[rows], y, np.where(hostile, other, data.task[rows]), True)
+    return Data(data.X[rows], y, np.where(hostile, other, data.task[rows]), True), hostile
+
+
+def _hostile(name: str, seed: int) -> Data:
+    return with_hostile(shuffled(name, seed), seed)[0]
 
 
 def _wide(seed: int, noise: int) -> Data:
