@@ -1,4 +1,7 @@
-"""A page for every learner: idea, picture, when to take it and when not, formula, guarantee, cost, paper."""
+"""A page for every learner: idea, picture, when to take it and when not, formula, guarantee, cost, paper.
+
+When not to take it, its guarantee and its cost are from `learners.toml`; a learner that is not there has none of them.
+"""
 
 import tomllib
 from importlib import import_module
@@ -15,11 +18,10 @@ SECTIONS = ("not", "guarantee", "cost", "page")
 
 
 def facts() -> dict[str, dict[str, str]]:
-    """What the pages say beyond the catalogue; every learner has all of it, and nothing else is there."""
+    """What the pages say beyond the catalogue: a learner has all of it or nothing, and nothing else is there."""
     found = tomllib.loads(FACTS.read_text(encoding="utf-8"))
-    names = [entry.name for entry in weft.catalogue()]
-    if sorted(found) != sorted(names):
-        raise ValueError(f"{FACTS.name} and the catalogue differ: {sorted(set(found) ^ set(names))}")
+    if unknown := set(found) - {entry.name for entry in weft.catalogue()}:
+        raise ValueError(f"{FACTS.name} has learners that the catalogue does not have: {', '.join(sorted(unknown))}")
     for name, texts in found.items():
         if tuple(texts) != SECTIONS:
             raise ValueError(f"{FACTS.name}: {name} has {', '.join(texts)}; expected {', '.join(SECTIONS)}")
@@ -36,7 +38,7 @@ def write_learner_pages(root: Path, folder: Path, pictures: bool) -> dict[str, l
         if drawing:
             drawn = drawing.of(entry.name)
             (folder / "learners" / f"{entry.name}.svg").write_text(drawn, encoding="utf-8")
-        text = _page(entry, known[entry.name], bool(drawing))
+        text = _page(entry, known.get(entry.name), bool(drawing))
         (folder / "learners" / f"{entry.name}.md").write_text(text, encoding="utf-8")
         families.setdefault(_title(family), []).append(f"learners/{entry.name}.md")
     return families
@@ -46,7 +48,7 @@ def _title(family: str) -> str:
     return (import_module(f"weft.learners.{family}").__doc__ or family).splitlines()[0].rstrip(".")
 
 
-def _page(entry: Entry, known: dict[str, str], picture: bool) -> str:
+def _page(entry: Entry, known: dict[str, str] | None, picture: bool) -> str:
     module = import_module(f"weft.learners.{PLACES[entry.name].rsplit('.', 1)[0]}")
     rows = [f"| `{p.name}` | `{p.default!r}` | {_cell(p.allowed)} | {_cell(p.doc)} |" for p in entry.parameters]
     parts = [
@@ -55,16 +57,16 @@ def _page(entry: Entry, known: dict[str, str], picture: bool) -> str:
         f"```python\nweft.Model({entry.name!r})\n```",
         *([_PICTURE.format(name=entry.name)] if picture else []),
         f"## When to take it\n\n{entry.advice}",
-        f"## When not\n\nNot when {known['not']}",
+        *([f"## When not\n\nNot when {known['not']}"] if known else []),
         f"## The rule\n\n{entry.note}\n\n{as_markdown(module.__doc__ or '')}",
-        f"## Guarantee\n\n{known['guarantee']}",
-        f"## Cost\n\n{known['cost']}",
+        *([f"## Guarantee\n\n{known['guarantee']}", f"## Cost\n\n{known['cost']}"] if known else []),
         "## Parameters\n\n| parameter | default | must be | meaning |\n|---|---|---|---|\n" + "\n".join(rows),
-        f"## Reference\n\n{entry.paper}. More about the family: [{known['page']}](../{known['page']}).",
+        f"## Reference\n\n{entry.paper}." + (_FAMILY.format(page=known["page"]) if known else ""),
     ]
     return "\n\n".join(parts) + "\n"
 
 
+_FAMILY = " More about the family: [{page}](../{page})."
 _PICTURE = """\
 ![error of {name} along a stream]({name}.svg)
 

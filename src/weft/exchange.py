@@ -34,13 +34,13 @@ class Exchanged(NamedTuple):
 
     `squares` has the column of the sum of squared gradients of every column that is merged as a STEP, unless all
     numbers have one sum, which is at the position `all_squares` of an array that does not run over features. With
-    `turned` the array has a row per kind of number, and not a column.
+    `transposed` the array has a row per kind of number, and not a column.
     """
 
     name: str
     columns: tuple[Merge | None, ...]
     squares: Mapping[int, int] = MappingProxyType({})
-    turned: bool = False
+    transposed: bool = False
     all_squares: tuple[str, int] | None = None
 
 

@@ -34,7 +34,7 @@ from weft.storage.rows import as_table
 from weft.storage.single import Single
 from weft.storage.state import Sizes
 from weft.store.digests import FileError
-from weft.store.model_file import Parts, unpack_model, write_model
+from weft.store.model_file import Contents, unpack_model, write_model
 from weft.store.reading import read_file
 from weft.store.saved import Saved
 from weft.stream import Stream
@@ -81,29 +81,29 @@ class Model(SingleEvents, Forgetting, Policies, Shown, Learned, Saved):
         built.hooks.refuse(len(names), len(known))
         self.vocabulary = Vocabulary(Names(names), Names(known[columns:], columns))
         found = refusals.first_classes(built, classes, schema)
-        self._set(Parts(built, self.vocabulary, built.init(names), None, found, schema))
+        self._set(Contents(built, self.vocabulary, built.init(names), None, found, schema))
         self._hooks.admit(self.state, len(known))
 
-    def _set(self, parts: Parts) -> None:
+    def _set(self, contents: Contents) -> None:
         self._guard = Guard()
-        self.learner: Learner = parts.learner
-        self.name: str = parts.learner.name
-        self.target: Target = parts.learner.target
-        self.traits: Traits = parts.learner.traits
-        self._hooks = parts.learner.hooks
-        self._kernels = parts.learner.kernels
+        self.learner: Learner = contents.learner
+        self.name: str = contents.learner.name
+        self.target: Target = contents.learner.target
+        self.traits: Traits = contents.learner.traits
+        self._hooks = contents.learner.hooks
+        self._kernels = contents.learner.kernels
         self._is_python = PLAIN or not self._kernels.compiled
         self._has_to_compile = not self._is_python
-        self.vocabulary = parts.vocabulary
-        self.state = parts.state
+        self.vocabulary = contents.vocabulary
+        self.state = contents.state
         loss = self.learner.tally_loss
-        self._tally = Tally(self.vocabulary.tasks, self.target, loss, parts.tally, self._guard, parts.recent)
+        self._tally = Tally(self.vocabulary.tasks, self.target, loss, contents.tally, self._guard, contents.recent)
         self._policies: dict[Name, Private] = {}
         self._slots = self.vocabulary.tasks.slots
-        self._set_classes(parts.classes)
-        self._schema = parts.schema
+        self._set_classes(contents.classes)
+        self._schema = contents.schema
         self._encoder = None
-        self._width = parts.width
+        self._width = contents.width
         self.vocabulary.reads_missing = self.traits.reads_missing
         self._may_warn = True
         self._single: Single | None = None
@@ -437,16 +437,16 @@ class Model(SingleEvents, Forgetting, Policies, Shown, Learned, Saved):
         """
         tally, recent, policies = self._tally.live, self._tally.live_recent, self._saved_policies()
         names, meaning = self.vocabulary, (self._classes, self._schema)
-        parts = Parts(self.learner, names, self.state, tally, *meaning, recent, self._width, policies)
-        return write_model(parts, write, facts or {}).hex()
+        contents = Contents(self.learner, names, self.state, tally, *meaning, recent, self._width, policies)
+        return write_model(contents, write, facts or {}).hex()
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> "Model":
         """The model that `to_bytes` wrote."""
-        model, parts = cls.__new__(cls), unpack_model(data)
-        model._set(parts)
+        model, contents = cls.__new__(cls), unpack_model(data)
+        model._set(contents)
         try:
-            model._policies = model._restored_policies(parts.policies)
+            model._policies = model._restored_policies(contents.policies)
         except ValueError as error:
             raise FileError(f"the file's policies cannot be used: {error}") from None
         return model

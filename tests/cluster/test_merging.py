@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from weft.cluster.merging import Part, merged, rebased
+from weft.cluster.merging import ShardRows, merged, rebased
 from weft.exchange import Exchanged, Merge
 
 COLUMNS = (
@@ -45,13 +45,13 @@ def test_every_number_is_merged_as_its_column_says(kind):
     base = rng.normal(size=(12, 9)).astype(kind)
     base[:, [1, 3, 5]] **= 2  # never below 0
     where = [np.array([0, 1, 2, 5, 7]), np.array([1, 2, 3, 7]), np.array([2, 7, 9])]
-    parts = [Part(at, (base[at] + rng.normal(size=(len(at), 9))).astype(kind)) for at in where]
-    for part in parts:
-        part.rows[:, 3] = base[part.at, 3] + rng.random(len(part.at))
-    found = merged(ITEM, base, parts)
+    shards = [ShardRows(at, (base[at] + rng.normal(size=(len(at), 9))).astype(kind)) for at in where]
+    for shard in shards:
+        shard.rows[:, 3] = base[shard.at, 3] + rng.random(len(shard.at))
+    found = merged(ITEM, base, shards)
     assert found.dtype == kind
     for row in range(12):
-        having = [part.rows[part.at == row][0].astype(np.float64) for part in parts if row in part.at]
+        having = [shard.rows[shard.at == row][0].astype(np.float64) for shard in shards if row in shard.at]
         if not having:
             np.testing.assert_array_equal(found[row], base[row])
         elif len(having) == 1:

@@ -9,6 +9,7 @@ import pytest
 import weft
 from cluster.events import write_events
 from weft import cluster
+from weft.cluster import reading, shard_of
 from weft.cluster.reading import Place, Source, blocks
 from weft.cluster.rule import Rule
 from weft.streams import read_chunks
@@ -98,3 +99,20 @@ def test_blocks_end_between_rounds():
     found = list(blocks(Source(stream=stream), repeat(4), Place(), "binary"))
     assert [block.events for block in found] == [4, 4, 2, 5, 1]
     assert [block.end.events for block in found] == [4, 8, 10, 15, 16]
+
+
+def test_the_name_of_a_task_is_hashed_once(monkeypatch, tmp_path):
+    hashed = []
+
+    def counted(name, shards):
+        hashed.append(name)
+        return shard_of(name, shards)
+
+    monkeypatch.setattr(reading, "shard_of", counted)
+    path = write_events(tmp_path / "events.jsonl", 400)
+    rng = np.random.default_rng(1)
+    in_memory = weft.Stream(rng.normal(size=(400, 3)), rng.choice([-1, 1], 400), rng.integers(0, 9, 400))
+    for source in (path, in_memory):
+        hashed.clear()
+        found = cluster.learn(source, "pa", shards=2, exchange=40)
+        assert len(hashed) == 2 * len(found.model().tasks)  # each shard reads all events

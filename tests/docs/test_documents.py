@@ -296,6 +296,17 @@ def test_pictures(tmp_path):
         assert f"pictures/{name}" in everything()
 
 
+def test_the_page_of_a_learner_needs_no_further_facts(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "website"))
+    made = imported(ROOT / "docs" / "website" / "learner_pages.py")
+    entry = next(one for one in weft.catalogue() if one.name == "arow")
+    with_facts, without = made._page(entry, made.facts()["arow"], False), made._page(entry, None, False)
+    further = {"## When not", "## Guarantee", "## Cost"}
+    headings = [{line for line in page.splitlines() if line.startswith("## ")} for page in (with_facts, without)]
+    assert headings[0] - headings[1] == further
+    assert without.rstrip().endswith(f"{entry.paper}.")
+
+
 def test_site(tmp_path):
     """The site is built without a warning, so that all links and anchors lead somewhere; pictures need long runs."""
     website = [sys.executable, str(ROOT / "docs" / "website"), "--no-pictures", str(tmp_path / "site")]

@@ -308,4 +308,33 @@ FAMILIES = (
             "*/support.py": ("tests/cli/test_inspect_support.py",),
         },
     ),
+    Family(
+        "encoding",
+        ("src/weft/encoding/*.py",),
+        (
+            "tests/encoding",
+            doctests("encoding"),
+            "tests/test_schema.py",
+            "tests/streams/test_record_scan.py",
+            "tests/streams/test_records.py",
+            "tests/ecosystem/test_river.py",
+        ),
+        {
+            "*/careful.py": ("tests/encoding/test_careful.py",),
+            "*/column_values.py": ("tests/encoding/test_frames.py",),
+            "*/frames.py": ("tests/encoding/test_frames.py",),
+            "*/missing_values.py": ("tests/encoding/test_missing_values.py", "tests/encoding/test_missing_fields.py"),
+        },
+    ),
+    Family(
+        "policies",
+        ("src/weft/policies/*.py",),
+        (
+            "tests/policies",
+            doctests("policies"),
+            "tests/cli/test_policy.py",
+            "tests/contracts/test_forgetting.py -k pa",
+        ),
+        {"*/mixing.py": ("tests/policies/test_mixing.py",)},
+    ),
 )

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ OPTIONS = [
         "--shards",
         type=click.IntRange(1, 256),
         metavar="N",
-        help="Learn in N shards: a hash of its name says where a task is, and what shards share is exchanged.",
+        help="Learn in N shards: a hash of its name says where a task is, and what shards share is exchanged.  "
+        "[default with --ray or --partitioned: one per FILE]",
     ),
     click.option(
         "--exchange",
@@ -65,6 +66,12 @@ class Sharding:
     actors: int | None
     ray_address: str | None
     shards_only: bool
+
+    def counted(self, files: int) -> "Sharding":
+        """With a number of shards: for Ray or a partition as many as files, if there are several of them."""
+        if self.shards is None and (self.ray or self.partitioned) and 1 < files <= 256:
+            return replace(self, shards=files)
+        return self
 
     def expect_shards(self) -> None:
         """Refuse options that mean nothing without --shards."""

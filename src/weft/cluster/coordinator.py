@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weft.cluster.merging import Part, merged, rebased
+from weft.cluster.merging import ShardRows, merged, rebased
 from weft.cluster.records import Outlook, Report, Version
 from weft.cluster.replica import Replica
 from weft.compiled.arrays import Array, Ints
@@ -104,7 +104,7 @@ class Coordinator:
         self, item: Exchanged, base: Mapping[str, Array], version: Version, places: list[tuple[Ints, Report]]
     ) -> Array:
         """The merged rows of an array; those of `all_squares` are there already."""
-        here, parts = base[item.name], []
+        here, shards = base[item.name], []
         for at, report in places:
             share = 1.0
             if item.all_squares is not None:
@@ -112,8 +112,8 @@ class Coordinator:
                 whole = next(one for one in self.replica.whole if one.name == name)
                 own, total = _after(whole, base[name], report)[0, position], version.arrays[name][0, position]
                 share = own / total if total > 0.0 else 1.0
-            parts.append(Part(at, _after(item, here[at], report), share))
-        return merged(item, here, parts, version.number)
+            shards.append(ShardRows(at, _after(item, here[at], report), share))
+        return merged(item, here, shards, version.number)
 
     def _begin(self, item: Exchanged, touched: Ints, rows: Array) -> None:
         """Rows of features that nobody had learned before begin as the learner says."""

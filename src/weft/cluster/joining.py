@@ -10,7 +10,7 @@ from weft.model import Model
 from weft.names import Name, Names
 from weft.storage import saving
 from weft.storage.state import Plan
-from weft.store.model_file import Parts
+from weft.store.model_file import Contents
 from weft.vocabulary import Vocabulary
 
 
@@ -122,5 +122,5 @@ def _model(
     schema = next((model.schema for model in models if model.schema is not None), None)
     width = next((model._width for model in models if model._width is not None), None)
     made = Model.__new__(Model)
-    made._set(Parts(learner, vocabulary, state, tally.copy(), like.label_classes, schema, recent.copy(), width))
+    made._set(Contents(learner, vocabulary, state, tally.copy(), like.label_classes, schema, recent.copy(), width))
     return made

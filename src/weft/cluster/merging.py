@@ -21,7 +21,7 @@ from weft.exchange import Exchanged, Merge
 FROM_0 = (Merge.GAIN, Merge.MEAN_FROM_0)
 
 
-class Part(NamedTuple):
+class ShardRows(NamedTuple):
     """The rows of a shard, which of the rows that are merged they are, and H_s / H' where all numbers have one."""
 
     at: Ints
@@ -29,13 +29,13 @@ class Part(NamedTuple):
     share: float = 1.0
 
 
-def merged(item: Exchanged, base: Array, parts: list[Part], turn: int = 0) -> Array:
-    """The merged rows, from those that all began with; `base` and all parts have the columns of `item`."""
+def merged(item: Exchanged, base: Array, shards: list[ShardRows], turn: int = 0) -> Array:
+    """The merged rows, from those that all began with; `base` and those of the shards have the columns of `item`."""
     start = np.array(base, np.float64)
     found, touches = start.copy(), np.zeros((len(base), 1))
-    for part in parts:
-        touches[part.at] += 1.0
-    afters = [_everywhere(start, part) for part in parts]
+    for shard in shards:
+        touches[shard.at] += 1.0
+    afters = [_everywhere(start, shard) for shard in shards]
     added = _columns(item, Merge.SUM, Merge.GAIN)
     for how, columns in [(None, added), *((how, _columns(item, how)) for how in (Merge.LARGEST, Merge.LEAST))]:
         for after in afters if len(columns) else ():
@@ -45,20 +45,20 @@ def merged(item: Exchanged, base: Array, parts: list[Part], turn: int = 0) -> Ar
                 bound = np.maximum if how is Merge.LARGEST else np.minimum
                 found[:, columns] = bound(found[:, columns], after[:, columns])
     means, steps = _columns(item, Merge.MEAN, Merge.MEAN_FROM_0), _columns(item, Merge.STEP)
-    for part, after in zip(parts, afters, strict=True):
+    for shard, after in zip(shards, afters, strict=True):
         if len(means):
             found[:, means] += (after[:, means] - start[:, means]) / np.maximum(touches, 1.0)
         if len(steps):
-            found[:, steps] += (after[:, steps] - start[:, steps]) * _shares(item, steps, part, after, found)
+            found[:, steps] += (after[:, steps] - start[:, steps]) * _shares(item, steps, shard, after, found)
     taken = _columns(item, Merge.TURN)
-    if len(taken) and parts:
-        at = parts[turn % len(parts)].at
-        found[np.ix_(at, taken)] = parts[turn % len(parts)].rows[:, taken]
+    if len(taken) and shards:
+        at = shards[turn % len(shards)].at
+        found[np.ix_(at, taken)] = shards[turn % len(shards)].rows[:, taken]
     floored = _columns(item, *FROM_0)
     found[:, floored] = np.maximum(found[:, floored], 0.0)
-    for part in parts:
-        alone = touches[part.at, 0] == 1.0
-        found[part.at[alone]] = part.rows[alone]
+    for shard in shards:
+        alone = touches[shard.at, 0] == 1.0
+        found[shard.at[alone]] = shard.rows[alone]
     return found.astype(base.dtype)
 
 
@@ -67,17 +67,17 @@ def _columns(item: Exchanged, *hows: Merge) -> Ints:
     return np.array([at for at, how in enumerate(item.columns) if how in hows], np.int64)
 
 
-def _everywhere(start: Floats, part: Part) -> Floats:
+def _everywhere(start: Floats, shard: ShardRows) -> Floats:
     """The rows of a shard among all that are merged: those that it did not touch are as they were."""
     after = start.copy()
-    after[part.at] = part.rows
+    after[shard.at] = shard.rows
     return after
 
 
-def _shares(item: Exchanged, steps: Ints, part: Part, after: Floats, found: Floats) -> Floats | float:
+def _shares(item: Exchanged, steps: Ints, shard: ShardRows, after: Floats, found: Floats) -> Floats | float:
     """sqrt(H_s / H') of steps; the sums of squares are merged already."""
     if item.all_squares is not None:
-        return math.sqrt(part.share)
+        return math.sqrt(shard.share)
     squares = [item.squares[at] for at in steps.tolist()]
     own, total = after[:, squares], found[:, squares]
     shares: Floats = np.sqrt(np.divide(own, total, out=np.ones(own.shape), where=total > 0.0))

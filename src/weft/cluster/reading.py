@@ -16,6 +16,7 @@ from weft.cluster.placement import shard_of
 from weft.compiled.arrays import Ints
 from weft.labels import UNKNOWN, Classes
 from weft.learner import Target
+from weft.names import Name
 from weft.schema import Schema
 from weft.storage.lexicon import Lexicon
 from weft.stream import Stream
@@ -142,10 +143,11 @@ def _streams(source: Source, start: Place, target: Target, classes: Classes) -> 
 
 
 class Placement:
-    """The shard of every task of a stream, by its code."""
+    """The shard of every task of a stream, by its code; a name is hashed once."""
 
     def __init__(self, shards: int) -> None:
         self._shards = shards
+        self._known: dict[Name, int] = {}
         self._last: tuple[Lexicon | None, Ints] = (None, np.zeros(0, np.int64))
 
     def of(self, stream: Stream) -> Ints:
@@ -154,7 +156,18 @@ class Placement:
         lexicon = stream.coded.task_names if stream.coded is not None else None
         known = self._last[1] if lexicon is not None and self._last[0] is lexicon else np.zeros(0, np.int64)
         if len(known) < len(names):
-            more = [shard_of(name, self._shards) for name in names[len(known) :]]
+            find = self._remembered if lexicon is None else self._shard_of
+            more = [find(name) for name in names[len(known) :]]
             known = np.concatenate((known, np.array(more, np.int64)))
             self._last = lexicon, known
         return np.asarray(known[codes])
+
+    def _shard_of(self, name: Name) -> int:
+        return shard_of(name, self._shards)
+
+    def _remembered(self, name: Name) -> int:
+        """A stream in memory has no lexicon: its tasks come again with every block."""
+        shard = self._known.get(name)
+        if shard is None:
+            shard = self._known[name] = self._shard_of(name)
+        return shard

@@ -34,7 +34,7 @@ class Replica:
         array: Array = getattr(self.model.state, item.name)
         if array.ndim == 1:
             return array[:, None] if item in self.by_feature else array[None, :]
-        return (array.T if item.turned else array)[:, : len(item.columns)]
+        return (array.T if item.transposed else array)[:, : len(item.columns)]
 
     def rows(self, touched: Ints) -> dict[str, Array]:
         """Copies of all shared numbers: of these features, and of whole arrays."""

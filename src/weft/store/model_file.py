@@ -38,7 +38,7 @@ _COUNTS = [EVENTS, MISTAKES, TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE]
 _SUMS = [LOSS, ABSOLUTE, SQUARED]
 
 
-class Parts(NamedTuple):
+class Contents(NamedTuple):
     """The components of a model."""
 
     learner: Learner
@@ -55,45 +55,45 @@ class Parts(NamedTuple):
     """Of tasks that do not give or do not receive."""
 
 
-def write_model(parts: Parts, write: Write, facts: Mapping[str, Any]) -> bytes:
+def write_model(contents: Contents, write: Write, facts: Mapping[str, Any]) -> bytes:
     """Hand the bytes of a model file on, block by block; `facts` are added to its header. Returns its digest."""
-    tasks, features = parts.vocabulary.tasks, parts.vocabulary.features
+    tasks, features = contents.vocabulary.tasks, contents.vocabulary.features
     header: dict[str, Any] = {
         "format": FORMAT,
-        "learner": to_json(parts.learner),
+        "learner": to_json(contents.learner),
         "tasks": names_as_json(tasks),
         "features": names_as_json(features),
     }
-    if parts.learner.traits.blas:
+    if contents.learner.traits.blas:
         header["blas"] = libraries()
-    is_plain = parts.classes == PLAIN and parts.tally is not None and bool(parts.tally[:, EVENTS].any())
-    if parts.classes != UNKNOWN and not is_plain:  # -1 and +1 go without saying
-        header["classes"] = [parts.classes.negative, parts.classes.positive]
-    if parts.schema is not None:
-        header["schema"] = parts.schema.to_json()
-    if parts.width is not None:
-        header["width"] = parts.width
-    if len(parts.vocabulary.fields):
-        header["fields"] = parts.vocabulary.fields.tolist()
-    live = saving.live_blocks(parts.state, parts.learner.plan, len(tasks), len(features))
+    is_plain = contents.classes == PLAIN and contents.tally is not None and bool(contents.tally[:, EVENTS].any())
+    if contents.classes != UNKNOWN and not is_plain:  # -1 and +1 go without saying
+        header["classes"] = [contents.classes.negative, contents.classes.positive]
+    if contents.schema is not None:
+        header["schema"] = contents.schema.to_json()
+    if contents.width is not None:
+        header["width"] = contents.width
+    if len(contents.vocabulary.fields):
+        header["fields"] = contents.vocabulary.fields.tolist()
+    live = saving.live_blocks(contents.state, contents.learner.plan, len(tasks), len(features))
     arrays = {f"state.{name}": array for name, array in live.items()}
-    if parts.tally is not None:
-        arrays["tally"] = in_one(parts.tally[: len(tasks)])
-    if parts.recent is not None:
-        arrays["recent"] = in_one(parts.recent[: len(tasks)])
-    if parts.policies:
-        header["policies"] = policies.as_json(parts.policies)
-        arrays |= policies.as_arrays(parts.policies)
+    if contents.tally is not None:
+        arrays["tally"] = in_one(contents.tally[: len(tasks)])
+    if contents.recent is not None:
+        arrays["recent"] = in_one(contents.recent[: len(tasks)])
+    if contents.policies:
+        header["policies"] = policies.as_json(contents.policies)
+        arrays |= policies.as_arrays(contents.policies)
     return write_arrays({**header, **facts}, arrays, write)
 
 
-def unpack_model(data: Any) -> Parts:
+def unpack_model(data: Any) -> Contents:
     """The model in the bytes of a file; FileError, with the reason, if it cannot be read."""
     with checked(data):
         return _unpacked(*parse(data))
 
 
-def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
+def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Contents:
     if type(header.get("format")) is not int or header["format"] != FORMAT:
         raise FileError(
             f"the file has format {header.get('format')!r}, this weft reads format {FORMAT}; "
@@ -127,7 +127,7 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         live,
     )
     classes = _component("classes", lambda found: _read_classes(found, learner, tally), header.get("classes"))
-    return Parts(learner, vocabulary, state, tally.copy(), classes, schema, recent.copy(), width, found)
+    return Contents(learner, vocabulary, state, tally.copy(), classes, schema, recent.copy(), width, found)
 
 
 def _read_schema(found: Any) -> Schema | None:

@@ -8,9 +8,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from weft.streams.blocks import LONGEST_LINE, Blocks
+from weft.streams.checks import Checks
 from weft.streams.chunk import Chunk, LastRound, Meaning
-from weft.streams.events import Events, by_line, encoded, labels_of
-from weft.streams.records import Block, Fault, InputError, Rounds, Rules, check_labels
+from weft.streams.events import Events, by_line, encoded
+from weft.streams.records import Block, Fault, InputError, Rules
 from weft.streams.scanners import Scanned, Scanner, no_events
 from weft.streams.source import Position
 
@@ -51,8 +52,7 @@ class Reader:
         self.rules = rules
         self.size = max(1, size)
         self.skip = skip
-        self.rounds = Rounds()
-        self.classes = rules.classes
+        self.checks = Checks(rules)
         self.may_be_empty = False
         """Whether a source without events is not an error."""
         self._found = 0
@@ -73,9 +73,7 @@ class Reader:
             if blocks.end == 0:
                 break
             if not self.parser.is_ready or self.parser.has_rounds:
-                events = self._read().events
-                rounds = zip(events.line, events.rounds or [], strict=False)
-                self.rounds.ended.update(number for line, number in rounds if line <= start.lines)
+                self.checks.end_rounds(self._read().events, start.lines)
             ends = blocks.line_ends()[: start.lines - blocks.used]
             if len(ends):
                 blocks.use(int(ends[-1]), len(ends))
@@ -123,7 +121,7 @@ class Reader:
             faults += block.faults
             parts.append(self._encoded(block))
         try:
-            events, found = self._checked(by_line(parts))
+            events, found = self.checks.of(by_line(parts), self.scanner.tasks, self.scanner.labels)
         except ValueError as error:  # labels that do not tell the classes; what is wrong with a line comes first
             reason = f"{blocks.source.name}, {min(faults)}" if faults and not self.skip else None
             raise InputError(reason or f"{blocks.source.name}: {error}") from None
@@ -133,22 +131,6 @@ class Reader:
     def _encoded(self, block: Block) -> Events:
         scanner = self.scanner
         return encoded(block, scanner.tasks, scanner.features, self.parser.has_rounds, scanner.labels)
-
-    def _checked(self, events: Events) -> tuple[Events, list[Fault]]:
-        """The events that a model takes, and the faults of the others.
-
-        Rounds come last: a row that is refused for another reason does not affect the other rows of its round.
-        """
-        has_rounds = events.rounds is not None
-        labels = labels_of(events, self.scanner.labels)
-        faults, self.classes = check_labels(labels, events.line, has_rounds, self.rules, self.classes)
-        events = events.without({fault.line for fault in faults})
-        if events.rounds is not None:
-            names = self.scanner.tasks.names
-            found = self.rounds.check(events.line.tolist(), events.task.tolist(), events.rounds, names)
-            events = events.without({fault.line for fault in found})
-            faults += found
-        return events, faults
 
     def _cut(self, part: _Part) -> Iterator[Chunk]:
         """Chunks of at most `size` lines, or of one round; what may go on in later lines stays in the buffer."""
@@ -209,7 +191,7 @@ class Reader:
             yield self._chunk(events, faults, last)
 
     def _chunk(self, events: Events, faults: list[Fault], last: LastRound | None = None) -> Chunk:
-        self.rounds.ended.update(events.rounds or [])
+        self.checks.end_rounds(events)
         return Chunk(
             events,
             self.scanner.tasks,
@@ -220,7 +202,7 @@ class Reader:
             self.rules.target,
             self.rules.labels,
             last,
-            Meaning(self.scanner.labels, self.classes, self.rules.schema),
+            Meaning(self.scanner.labels, self.checks.classes, self.rules.schema),
         )
 
     def _refuse_long_line(self) -> None:

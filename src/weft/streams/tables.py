@@ -6,9 +6,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from weft.storage.lexicon import Lexicon
+from weft.streams.checks import Checks
 from weft.streams.chunk import Chunk, Meaning
-from weft.streams.events import Events, joined, labels_of
-from weft.streams.records import Fault, InputError, Rounds, Rules, check_labels
+from weft.streams.events import Events, joined
+from weft.streams.records import Fault, InputError, Rules
 from weft.streams.source import Position
 
 
@@ -46,8 +47,7 @@ class TableReader:
         self.rules = rules
         self.size = max(1, size)
         self.skip = skip
-        self.rounds = Rounds()
-        self.classes = rules.classes
+        self.checks = Checks(rules)
         self.used = 0
 
     def skip_to(self, start: Position) -> bool:
@@ -77,7 +77,8 @@ class TableReader:
                 piece = self._unused(piece)
             waiting = sorted([*waiting, *piece.faults])
             try:
-                events, found = self._checked(joined([*rest, piece.events]) if rest else piece.events)
+                events = joined([*rest, piece.events]) if rest else piece.events
+                events, found = self.checks.of(events, self.columns.tasks, self.columns.labels)
             except ValueError as error:  # labels that do not tell the classes; what is wrong with a row comes first
                 reason = f"{self.columns.name}, {waiting[0].at('row')}" if waiting and not self.skip else None
                 raise InputError(reason or f"{self.columns.name}: {error}") from None
@@ -96,21 +97,9 @@ class TableReader:
     def _unused(self, piece: Piece) -> Piece:
         """What was not used before; rounds that were are remembered."""
         at = int(np.searchsorted(piece.events.line, self.used, side="right"))
-        self.rounds.ended.update((piece.events.rounds or [])[:at])
+        self.checks.end_rounds(piece.events.part(0, at))
         faults = [fault for fault in piece.faults if fault.line > self.used]
         return Piece(piece.events.part(at, len(piece.events)), faults, piece.rows)
-
-    def _checked(self, events: Events) -> tuple[Events, list[Fault]]:
-        has_rounds = events.rounds is not None
-        labels = labels_of(events, self.columns.labels)
-        faults, self.classes = check_labels(labels, events.line, has_rounds, self.rules, self.classes)
-        events = events.without({fault.line for fault in faults})
-        if events.rounds is not None:
-            names = self.columns.tasks.names
-            found = self.rounds.check(events.line.tolist(), events.task.tolist(), events.rounds, names)
-            events = events.without({fault.line for fault in found})
-            faults += found
-        return events, faults
 
     def _bounds(self, events: Events, rows: int, is_last: bool) -> list[tuple[int, int]]:
         """Where chunks end: after how many events, and after how many rows of the file."""
@@ -128,7 +117,7 @@ class TableReader:
         return [(end, int(events.line[end]) - 1 if end < len(events) else rows) for end in ends]
 
     def _chunk(self, events: Events, faults: list[Fault], rows: int) -> Chunk:
-        self.rounds.ended.update(events.rounds or [])
+        self.checks.end_rounds(events)
         return Chunk(
             events,
             self.columns.tasks,
@@ -138,7 +127,7 @@ class TableReader:
             rows / self.columns.rows if self.columns.rows else None,
             self.rules.target,
             self.rules.labels,
-            meaning=Meaning(self.columns.labels, self.classes, self.rules.schema),
+            meaning=Meaning(self.columns.labels, self.checks.classes, self.rules.schema),
         )
 
 

@@ -62,12 +62,12 @@ def exchange(hyper: Hyper) -> Exchange:
         Exchanged("n_missing", (SUM,)),
         Exchanged("totals", (SUM, SUM, SUM, Merge.LARGEST)),
         Exchanged("labels", _labels()),
-        Exchanged("stack", *_stack(hyper), turned=True),
+        Exchanged("stack", *_stack(hyper), transposed=True),
     ]
     if hyper.auto:
         found.append(Exchanged("pooled", *_pooled(hyper)))
     if hyper.bayes:
-        found.append(Exchanged("calibration", pair, _steps(hyper, {0: 1}), turned=True))
+        found.append(Exchanged("calibration", pair, _steps(hyper, {0: 1}), transposed=True))
     if hyper.low_rank:
         squares = {c: hyper.rank + c for c in range(hyper.rank)}
         columns = (pair[0],) * hyper.rank + (SUM,) * hyper.rank

@@ -21,9 +21,9 @@ def exchange(rule: Rule) -> Exchange:
     scalars: list[Merge | None] = [None] * len(S)
     scalars[S.SQUARES] = scalars[S.ROUNDS] = Merge.SUM
     if rule.rate == ADAPTIVE:
-        shared = Exchanged("shared", (Merge.STEP,), turned=True, all_squares=("scalars", S.SQUARES))
+        shared = Exchanged("shared", (Merge.STEP,), transposed=True, all_squares=("scalars", S.SQUARES))
     else:
-        shared = Exchanged("shared", (Merge.SUM,), turned=True)
+        shared = Exchanged("shared", (Merge.SUM,), transposed=True)
     return Exchange((shared, Exchanged("scalars", tuple(scalars))), set_tasks=_setting(rule))
 
 
