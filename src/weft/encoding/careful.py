@@ -269,7 +269,10 @@ def number_of(field: str, value: Any, role: str | None) -> float:
 def refuse_date(field: str, value: Any) -> None:
     """Refuse a date that nobody has said what to do with."""
     if isinstance(value, DATE_TYPES) or is_date(value.strip()):
-        remedy = "name the field as time, list it under ignore or category, or give numbers made from it"
+        remedy = (
+            "name the field as time (--time), list it under ignore or category (--ignore, --category), or give numbers "
+            "made from it"
+        )
         raise Refused(field, f"{show(str(value))} is a date; {remedy}")
 
 
