@@ -83,7 +83,7 @@ def test_a_date_is_refused(weft_command, tmp_path):
     write_csv(tmp_path / "mail.csv")
     options = ["--task", "user", "--label", "label", "--features", "country,date"]
     result = weft_command("learn", "mail.csv", "--model", "mail.weft", *options, code=2)
-    assert 'mail.csv, line 2, field "date": "2026-03-01" is a date; name the field as time (--time), list' in result.stderr
+    assert 'mail.csv, line 2, field "date": "2026-03-01" is a date; name the field as time (--time)' in result.stderr
     assert not (tmp_path / "mail.weft").exists()
 
 

@@ -234,7 +234,7 @@ def parse_tasks(text: str | None) -> Any:
 
 
 def find_task(model: Any, text: str) -> Any:
-    """The task of a model that a user means: its name as text, as an integer, or as a JSON list."""
+    """The task of a model that a user means: its name as text, as an integer, as a JSON list, or parts with commas."""
     value = parse_value(text)
     from weft.model import Model
 
@@ -242,6 +242,10 @@ def find_task(model: Any, text: str) -> Any:
     for name in (text, value, _tuple(value)):
         if isinstance(name, str | int | tuple) and not isinstance(name, bool) and name in known:
             return name
+    parts = split_names(text)
+    of_parts = [name for name in known if isinstance(name, tuple) and [show_name(part) for part in name] == parts]
+    if len(of_parts) == 1:
+        return of_parts[0]
     from difflib import get_close_matches
 
     close = get_close_matches(text, [show_name(name) for name in known], 3)
