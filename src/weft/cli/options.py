@@ -108,7 +108,7 @@ def _file_options(function: Callable[..., Any], task_names: tuple[str, ...]) -> 
         fields = told_fields(given)
         names = ("format_", "told_task", "told_label", "on_error", "separator", "decimal")
         format_, task, label, on_error, separator, decimal = (given.pop(name) for name in names)
-        separator = "\t" if separator == "tab" else separator
+        separator = "\t" if separator in ("tab", r"\t") else separator
         return function(reading=Reading(format_, task, label, on_error, fields, separator, decimal), **given)
 
     options = [
@@ -121,7 +121,7 @@ def _file_options(function: Callable[..., Any], task_names: tuple[str, ...]) -> 
         click.option("--label", "--label-column", "told_label", metavar="FIELD",
                      help="Field or column of the label.  [default: y, or a usual name]"),
         click.option("--separator", metavar="CHARACTER",
-                     help="Between the cells of CSV; tab is a tab.  [default: the one that fits the header]"),
+                     help=r"Between the cells of CSV; tab or \t is a tab.  [default: the one that fits the header]"),
         click.option("--decimal", type=click.Choice([".", ","]),
                      help="Decimal point in CSV.  [default: . and, between semicolons, also ,]"),
         click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
