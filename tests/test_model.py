@@ -274,6 +274,8 @@ def test_borrowing_as_a_frame():
     assert frame.index.tolist() == ["ann", ("team", 1)]
     assert frame.loc["ann"].to_dict() == pytest.approx(model.borrowing()["ann"]._asdict())
     assert "<td>ann</td>" in model.borrowing()._repr_html_()
+    assert model.borrowing().experts == model.experts()
+    assert "<td>betting</td>" in model.borrowing()._repr_html_()
     teams = weft.Model()
     teams.learn(weft.Stream([{"a": 1.0}] * 2, [1, -1], [("team", 1), ("team", 2)]))
     assert teams.borrowing().to_frame().index.tolist() == teams.tasks  # a level each would be another name

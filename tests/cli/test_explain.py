@@ -20,6 +20,29 @@ def test_parts_add_up_to_the_score(weft_command, events, tmp_path, learner):
     assert text.startswith("score of ann")
 
 
+@pytest.mark.parametrize("learner", ["auto", "adaptive", "mt-ogd", "pa"])
+def test_a_task_of_several_fields(weft_command, tmp_path, learner):
+    rows = [{"shop": "xyz"[i % 3], "item": i % 2, "price": i / 7, "sold": i % 2} for i in range(12)]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--task", "shop,item", "--label", "sold", "--learner", learner)
+    weft_command("learn", "s.jsonl", "--model", "s.weft", *options)
+    model = weft.load(tmp_path / "s.weft")
+    score = model.predict_one({"price": 2.0}, ("y", 1))
+    found = model.explain({"price": 2.0}, ("y", 1))
+    assert (found.task, found.score) == (("y", 1), score)
+    assert sum(found.parts.values()) == pytest.approx(score, rel=1e-9, abs=1e-12)
+    record = '{"shop": "y", "item": 1, "price": 2.0}'
+    for asked in (("--task", '["y", 1]', "--x", '{"price": 2.0}'), ("--task", "y,1", "--x", record), ("--x", record)):
+        told = json.loads(weft_command("explain", "s.weft", *asked, "--json").stdout)
+        assert (told["task"], told["score"]) == (["y", 1], score)
+        assert weft_command("explain", "s.weft", *asked).stdout.startswith('score of ["y", 1] ')
+    assert weft_command("inspect", "s.weft", "--task", "y,1").stdout.count('["y", 1]') == 1
+    told = weft_command("explain", "s.weft", "--task", '["new", 1]', "--x", '{"price": 2.0}', "--json")
+    assert json.loads(told.stdout)["task"] == ["new", 1]
+    assert "note: the model has no task '[\"new\", 1]'" in told.stderr
+    assert json.loads(told.stdout)["score"] == model.predict_one({"price": 2.0}, ("new", 1))
+
+
 def test_mistakes_are_told(weft_command, events):
     weft_command("learn", events, "--model", "m.weft", "--learner", "pa")
     assert "--x is not JSON" in weft_command("explain", "m.weft", "--task", "ann", "--x", "{", code=2).stderr

@@ -45,6 +45,19 @@ def test_inspect_as_json(weft_command):
     assert len(data["tasks"]) == 3
 
 
+@pytest.mark.parametrize("learner", ["auto", "adaptive", "pa"])
+def test_experts_and_their_weights(weft_command, events, tmp_path, learner):
+    weft_command("learn", events, "--model", "n.weft", "--learner", learner)
+    told = json.loads(weft_command("inspect", "n.weft", "--json").stdout)["experts"]
+    if learner != "auto":
+        assert told is None
+        return
+    assert told == weft.load(tmp_path / "n.weft").experts()
+    assert [abs(weight) for weight in told.values()] == sorted(map(abs, told.values()), reverse=True)
+    shown = " ".join(weft_command("inspect", "n.weft").stdout.split())
+    assert "Weights of the experts: " + ", ".join(f"{name} {weight:+.2f}" for name, weight in told.items()) in shown
+
+
 def test_tasks_by_number_and_tuple(weft_command):
     stdin = '{"task": 7, "x": [1], "y": 1}\n{"task": ["eu", 1], "x": [1], "y": 1}\n'
     weft_command("learn", "-", "--model", "n.weft", stdin=stdin)

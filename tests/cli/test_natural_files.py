@@ -83,7 +83,7 @@ def test_a_date_is_refused(weft_command, tmp_path):
     write_csv(tmp_path / "mail.csv")
     options = ["--task", "user", "--label", "label", "--features", "country,date"]
     result = weft_command("learn", "mail.csv", "--model", "mail.weft", *options, code=2)
-    assert 'mail.csv, line 2, field "date": "2026-03-01" is a date; name the field as time' in result.stderr
+    assert 'mail.csv, line 2, field "date": "2026-03-01" is a date; name the field as time (--time)' in result.stderr
     assert not (tmp_path / "mail.weft").exists()
 
 
@@ -224,3 +224,27 @@ def test_quiet(weft_command, tmp_path):
     learners = ["--learner", "pa", "--in-order", "--quiet"]
     assert weft_command("compare", "mail.jsonl", *learners).stderr == ""
     assert weft_command("forget", "m.weft", "--task", "ann", "--quiet").output == ""
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.tsv"])
+def test_decimal_commas(weft_command, tmp_path, name):
+    mark = "\t" if name == "m.tsv" else "|"
+    rows = [f"u{i % 3}{mark}{i},{i % 7}5{mark}{i % 2}\n" for i in range(40)]
+    (tmp_path / name).write_text(f"user{mark}age{mark}label\n" + "".join(rows))
+    result = weft_command("learn", name, "--model", "a.weft")
+    assert (
+        "note: age holds numbers such as 0,05, which are read as names of a category; in CSV --decimal ,"
+        in result.stderr
+    )
+    assert "label: label (0, 1); 1 category" in result.stderr
+    separator = "\\t" if name == "m.tsv" else "|"
+    result = weft_command("learn", name, "--model", "b.weft", "--decimal", ",", "--separator", separator)
+    assert "label: label (0, 1); 1 numeric" in result.stderr
+    assert "note:" not in result.stderr
+    assert weft.load(tmp_path / "b.weft").features == ["age"]
+
+
+def test_marks_between_thousands_are_remarked(weft_command, tmp_path):
+    rows = [f"u{i % 3};1.00{i},50;{i % 2}\n" for i in range(8)]
+    (tmp_path / "m.csv").write_text("user;age;label\n" + "".join(rows))
+    assert "note: age holds numbers such as 1.000,50," in weft_command("learn", "m.csv", "--model", "a.weft").stderr

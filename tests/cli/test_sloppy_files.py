@@ -18,7 +18,7 @@ REFUSED = {
     "not closed": ("m.csv", 'user,text,label\nann,"free money,spam\nbob,you,ham\n', (), "line 2: a quoted cell is not"),
     "latin-1": ("m.csv", TWO.replace("see", "größe").encode("latin-1"), (), "m.csv, line 3: the line is not UTF-8"),
     "index": ("m.csv", ",user,x,label\n0,a,1,0\n", (), r"without its index (pandas: to_csv(index=False))"),
-    "array": ("m.json", '[{"user": "a", "label": 1}]', (), "one per line and without brackets around them"),
+    "array": ("m.json", '[["user", "a"], ["label", 1]]', (), "one per line and without brackets around them"),
     "cut": ("m.jsonl", '{"user": "a", "x": 1, "label": 1}\n{"user": "a", "x"\n', (), "line 2: the line ends in the"),
     "two kinds": ("m.jsonl", '{"user": "a", "x": 1, "label": "1"}\n{"user": "a", "x": 1, "label": 0}\n', (),
                   "m.jsonl: '1' and 0 are labels of two kinds"),

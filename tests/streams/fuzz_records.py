@@ -24,7 +24,8 @@ SCHEMA = weft.Schema(
     task="user", label="y", text=["body"], category=["city"], weight="w", numeric=["n"], ignore=["junk"]
 )
 HEADER = ["user", "y", "body", "city", "w", "n", "free", "junk"]
-WORDS = ["free money", "", "ü größe", "a:b", 'q"x', "a,b", "\\", "null", "true", "1e5", "007", "2020-01-01", " x "]
+WORDS = ["free money", "", "ü größe", "a:b", 'q"x', "a,b", "\\", "null", "true", "1e5", "007", "10.0.0.127",
+         "2020-01-01", "1.3.2026 ", " x "]  # fmt: skip
 NUMBERS = ["1", "0.5", "-0", "1e400", "1e151", "01", ".5", "1.", "NaN", "Infinity", "1_0", "٣", "9" * 40, "9" * 2000]
 BYTES = b" \":,{}[]\\u0e-+.9#\t\xff\x00|'"
 

@@ -46,3 +46,20 @@ def test_what_is_not_a_separator(tmp_path):
     path.write_text("task,y\na,1\n")
     with pytest.raises(ValueError, match="the separator '::' is not one ASCII character"):
         list(read_chunks(path, separator="::"))
+
+
+SCHEMA = weft.Schema(task="user", label="label")
+
+
+def test_a_decimal_comma_is_told_to_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('user,age,label\nann,"1,5",1\nbob,"-2,25",0\n')
+    [stream] = weft.read(path, SCHEMA, decimal=",")
+    assert (stream.data.features, stream.X.toarray().ravel().tolist()) == (["age"], [1.5, -2.25])
+    [stream] = weft.read(path, SCHEMA)
+    assert stream.data.features == ["age=1,5", "age=-2,25"]
+    with pytest.raises(ValueError, match=r'line 2, field "age": "1,5" is not a number; .* --decimal ,'):
+        list(weft.read(path, task="user", label="label", numeric=["age"]))
+    path.write_text("user~age~label\nann~1,5~1\n")
+    [stream] = weft.read(path, SCHEMA, separator="~", decimal=",")
+    assert stream.data.features == ["age"]

@@ -5,6 +5,7 @@ import gzip
 import json
 
 import numpy as np
+import pandas
 import pytest
 
 import weft
@@ -111,6 +112,39 @@ def test_single_events_are_the_same():
     for record in records:
         model.learn_one(record)
     assert model.to_bytes() == learned([records])
+
+
+DATES = ["2026-03-01", "2026-3-1", "2026/03/01", "01.03.2026", "1.3.2026", "03/25/2026", "3-25-2026", "31.12.1999 ",
+         "2026-03-01T10:00:00Z", "2026-03-01T10:00:00.123+01:00", "2026-03-01 10:00", "2026-03-01T10:00[Europe/Rome]",
+         "25.03.2026 10:00", "03/25/2026, 10:00 PM", "2026/03/01 10:00:00 UTC"]  # fmt: skip
+NO_DATES = ["2026a", "3-1", "10.0.0.127", "192.168.10.2026", "25/31/2026", "0.1.2026", "1.2.3", "555-12-3456",
+            "2026-03", "2026-03/01", "2026-03-01x", "20-26-0301", "1/2", "24/7/365", "12345-1-1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["jsonl", "csv", "records", "frame"])
+@pytest.mark.parametrize("text", [*DATES, *NO_DATES])
+def test_dates_are_refused_in_whatever_shape(tmp_path, text, shape):
+    records = [{"user": "ann", "d": "x", "label": "spam"}, {"user": "ann", "d": text, "label": "ham"}]
+    path = tmp_path / f"a.{shape}"
+
+    def read(**fields):
+        schema = weft.Schema(task="user", label="label", **fields)
+        if shape in ("jsonl", "csv"):
+            (write_jsonl if shape == "jsonl" else write_csv)(path, records)
+            return next(iter(weft.read(path, schema)))
+        return (
+            weft.Stream.from_frame(pandas.DataFrame(records), schema)
+            if shape == "frame"
+            else weft.Stream.from_records(records, schema)
+        )
+
+    for fields in ({"time": "d"}, {"ignore": ["d"]}, {"category": ["d"]}):
+        assert len(read(**fields)) == 2
+    if text in DATES:
+        with pytest.raises(ValueError, match=r'field "d": .* is a date; .* \(--time\).*\(--ignore, --category\)'):
+            read()
+    else:
+        assert read().data.features == ["d=x", f"d={text}"]
 
 
 @pytest.mark.parametrize(

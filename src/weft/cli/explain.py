@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from weft.cli.options import example, find_task, json_option, quiet_option
-from weft.cli.tables import console, print_json
+from weft.cli.options import example, find_task, json_option, quiet_option, task_named
+from weft.cli.tables import console, print_json, tell
 from weft.text.printable import printable
 
 
@@ -34,7 +34,7 @@ def command(model_path: str, task: str | None, row: str, label: str | None, as_j
     x = _event(row)
     if task is None and model.schema is None:
         raise ValueError("the model has no schema that says which field names the task; give --task")
-    name = None if task is None else _task(model, task)
+    name = None if task is None else _task(model, task, quiet)
     facts: dict[str, Any] = {"model": model_path}
     if isinstance(model, Multiclass):
         wanted = model.predict_one(x, name) if label is None else _class(model.classes, label)
@@ -82,9 +82,11 @@ def _by_text(probabilities: dict[Any, float]) -> dict[str, float]:
     return {str(label): value for label, value in probabilities.items()}
 
 
-def _task(model: Any, text: str) -> Any:
-    """The task that is meant, or a new one of that name."""
+def _task(model: Any, text: str, quiet: bool) -> Any:
+    """The task that is meant, or a new one of that name, which is told."""
     try:
         return find_task(model, text)
-    except ValueError:
-        return text
+    except ValueError as error:
+        if not quiet:
+            tell(f"weft: note: {error}; it is explained as a new one")
+        return task_named(text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.inspect_borrowing import borrowed, print_borrowed
+from weft.cli.inspect_borrowing import borrowed, print_borrowed, weights_of_experts
 from weft.cli.inspect_classes import Wanted, inspect_classes, refuse_for_classes
 from weft.cli.inspect_recent import print_recent, recent_rows
 from weft.cli.inspect_relations import expect_svg, matrix_of, plot_relations, print_matrix, summary_of
@@ -138,7 +138,8 @@ def _inspect(asked: Asked) -> None:
     if asked.as_json:
         if name is None:
             facts |= {"tasks": model.tally.rows(), "distances": _distances(model), "kept": shares(model)}
-            facts |= {"borrowing": borrowed(model), "recent": recent_rows(model.tally)}
+            facts |= {"borrowing": borrowed(model), "experts": weights_of_experts(model)}
+            facts |= {"recent": recent_rows(model.tally)}
         print_json(facts)
     elif asked.against is not None:
         print_sharing(model, facts["sharing"], asked.all_tasks)

@@ -23,6 +23,13 @@ def borrowed(model: "Model") -> list[dict[str, Any]] | None:
     return sorted(rows, key=lambda row: -row["events"])
 
 
+def weights_of_experts(model: "Model") -> dict[str, float] | None:
+    """The experts inside, the heaviest first, and their weights in the stack."""
+    if "borrowing" not in model.views:
+        return None
+    return dict(sorted(model.borrowing().experts.items(), key=lambda item: -abs(item[1])))
+
+
 def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
     """The same as a table, with mean losses, also of the simple experts inside."""
     rows = borrowed(model)
@@ -36,8 +43,8 @@ def print_borrowed(screen: Any, model: "Model", all_tasks: bool) -> None:
     lines.append((_total(rows), "bold"))
     title = "What tasks borrow: weights of their mixture, and mean losses"
     screen.print(fitting_table(_COLUMNS, lines, _SPARE, title))
-    worth = sorted(model.experts().items(), key=lambda item: -abs(item[1]))
-    screen.print("Weights of the experts: " + ", ".join(f"{name} {weight:+.2f}" for name, weight in worth))
+    worth = weights_of_experts(model) or {}
+    screen.print("Weights of the experts: " + ", ".join(f"{name} {weight:+.2f}" for name, weight in worth.items()))
     unit = "nats" if model.target == "binary" else "half squares of its labels' spread"
     screen.print(
         "loss: of auto, and of two simple models inside it, the task's own expert and the one pooled from all tasks. "

@@ -108,7 +108,7 @@ def _file_options(function: Callable[..., Any], task_names: tuple[str, ...]) -> 
         fields = told_fields(given)
         names = ("format_", "told_task", "told_label", "on_error", "separator", "decimal")
         format_, task, label, on_error, separator, decimal = (given.pop(name) for name in names)
-        separator = "\t" if separator == "tab" else separator
+        separator = "\t" if separator in ("tab", r"\t") else separator
         return function(reading=Reading(format_, task, label, on_error, fields, separator, decimal), **given)
 
     options = [
@@ -121,7 +121,7 @@ def _file_options(function: Callable[..., Any], task_names: tuple[str, ...]) -> 
         click.option("--label", "--label-column", "told_label", metavar="FIELD",
                      help="Field or column of the label.  [default: y, or a usual name]"),
         click.option("--separator", metavar="CHARACTER",
-                     help="Between the cells of CSV; tab is a tab.  [default: the one that fits the header]"),
+                     help=r"Between the cells of CSV; tab or \t is a tab.  [default: the one that fits the header]"),
         click.option("--decimal", type=click.Choice([".", ","]),
                      help="Decimal point in CSV.  [default: . and, between semicolons, also ,]"),
         click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
@@ -234,7 +234,7 @@ def parse_tasks(text: str | None) -> Any:
 
 
 def find_task(model: Any, text: str) -> Any:
-    """The task of a model that a user means: its name as text, as an integer, or as a JSON list."""
+    """The task of a model that a user means: its name as text, as an integer, as a JSON list, or parts with commas."""
     value = parse_value(text)
     from weft.model import Model
 
@@ -242,6 +242,10 @@ def find_task(model: Any, text: str) -> Any:
     for name in (text, value, _tuple(value)):
         if isinstance(name, str | int | tuple) and not isinstance(name, bool) and name in known:
             return name
+    parts = split_names(text)
+    of_parts = [name for name in known if isinstance(name, tuple) and [show_name(part) for part in name] == parts]
+    if len(of_parts) == 1:
+        return of_parts[0]
     from difflib import get_close_matches
 
     close = get_close_matches(text, [show_name(name) for name in known], 3)

@@ -16,6 +16,8 @@ from weft.cli.tables import count, plural, share, tell
 from weft.store.files import expect_place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from weft.cli.predictions import Issued
     from weft.model import Model
     from weft.reductions.per_class import Multiclass
@@ -57,7 +59,8 @@ def command(
     model's schema has one, the probability if the learner has one, and the label, one of the model's
     classes, for a classifier. Labels in FILE may be missing; where they are there, the error is reported at
     the end. A task that the model does not know is predicted as a new one would be; features that it does not
-    know are ignored. FILE is as in weft learn; - is standard input, answered line by line.
+    know are ignored. At a malformed line the predictions of the lines before it are written, and it is told
+    what is wrong. FILE is as in weft learn; - is standard input, answered line by line.
     """
     form = Form(out, as_json, guard_formulas)
     for file in files:
@@ -66,6 +69,8 @@ def command(
         found = _predict(files, model_path, reading, form)
     if not quiet:
         _report(found, form, _learned(files, model_path))
+    if found.stopped is not None:
+        raise found.stopped
 
 
 def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Form) -> "_Found":
@@ -75,15 +80,29 @@ def _predict(files: tuple[str, ...], model_path: str, reading: Reading, form: Fo
     fields = find_fields(files, reading, model)
     found = _Found(judge=_Judge(model))
     with writing(form) as write:
-        for file in files:
-            for chunk in _chunks(file, model, reading, fields):
-                found.skipped += len(chunk.skipped)
-                if len(chunk):
-                    stream = chunk.unlabelled
-                    issued = scored(model, stream)
-                    found.add(model, chunk, stream, issued)
-                    write(columns_of(model, chunk, issued))
+        for chunk in _until_refused(files, model, reading, fields, found):
+            found.skipped += len(chunk.skipped)
+            if len(chunk):
+                stream = chunk.unlabelled
+                issued = scored(model, stream)
+                found.add(model, chunk, stream, issued)
+                write(columns_of(model, chunk, issued))
     return found
+
+
+def _until_refused(
+    files: tuple[str, ...], model: "Model | Multiclass", reading: Reading, fields: Fields, found: "_Found"
+) -> "Iterator[Chunk]":
+    """The chunks of all files up to a line that is refused: the error is told when what comes before it is written."""
+    from weft.streams.records import InputError
+
+    try:
+        for file in files:
+            yield from _chunks(file, model, reading, fields)
+    except InputError as error:
+        if not found.events:
+            raise
+        found.stopped = error
 
 
 def _chunks(file: str, model: "Model | Multiclass", reading: Reading, fields: Fields) -> Any:
@@ -110,6 +129,8 @@ class _Found:
     skipped: int = 0
     strange: int = 0  # rows without any feature that the model knows
     unknown: set[Any] = field(default_factory=set)
+    stopped: ValueError | None = None
+    """Why the rest was not read."""
 
     def add(self, model: "Model | Multiclass", chunk: "Chunk", stream: "Stream", issued: "Issued") -> None:
         """Count the events of a chunk."""
@@ -145,7 +166,8 @@ def _expect_out(out: str | None, file: str, model_path: str) -> None:
 
 def _report(found: _Found, form: Form, learned: list[str]) -> None:
     if not form.is_shown:
-        tell(f"weft: wrote {plural(found.events, 'prediction')} to {form.out}")
+        rest = "" if found.stopped is None else ", those before the line that is refused"
+        tell(f"weft: wrote {plural(found.events, 'prediction')} to {form.out}{rest}")
     if found.skipped:
         tell(f"weft: skipped {plural(found.skipped, 'malformed line')}")
     if found.unknown:

@@ -19,6 +19,7 @@ import numpy as np
 
 from weft.encoding.hashing import hashed_name
 from weft.encoding.refused import Refused, show
+from weft.kinds.cells import is_number_elsewhere
 from weft.kinds.dates import DATE_TYPES, is_date
 from weft.kinds.missing import is_missing
 from weft.kinds.words import terms
@@ -263,13 +264,18 @@ def number_of(field: str, value: Any, role: str | None) -> float:
     remedy = "write a number, or leave the field out"
     if isinstance(value, str) and role == "numeric":
         remedy = "write it without quotes, or list the field as a category instead of numeric"
+        if is_number_elsewhere(value):
+            remedy = "write it with a decimal point and no other marks, or read the CSV with --decimal ,"
     raise Refused(field, f"{show(value)} is not a number; {remedy}")
 
 
 def refuse_date(field: str, value: Any) -> None:
     """Refuse a date that nobody has said what to do with."""
     if isinstance(value, DATE_TYPES) or is_date(value.strip()):
-        remedy = "name the field as time, list it under ignore or category, or give numbers made from it"
+        remedy = (
+            "name the field as time (--time), list it under ignore or category (--ignore, --category), or give numbers "
+            "made from it"
+        )
         raise Refused(field, f"{show(str(value))} is a date; {remedy}")
 
 

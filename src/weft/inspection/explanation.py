@@ -76,7 +76,7 @@ class Explanation(NamedTuple):
         found = self.amounts or {
             "own": self.own,
             "shared": self.shared,
-            **{f"from {name}": value for name, value in self.neighbours.items()},
+            **{f"from {show_name(name)}": value for name, value in self.neighbours.items()},
         }
         return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
 
@@ -90,15 +90,16 @@ class Explanation(NamedTuple):
         rows = [row for row in rows if row[0] == "own" or row[1] != 0.0 or not others]
         if self.amounts:
             rows = [(name, value) for name, value in self.parts.items() if value != 0.0 or name in ("own", "shared")]
-        rows += [(f"from {name}", value) for name, value in list(self.neighbours.items())[:MOST_SHOWN]]
+        rows += [(f"from {show_name(name)}", value) for name, value in list(self.neighbours.items())[:MOST_SHOWN]]
         left = list(self.neighbours.values())[MOST_SHOWN:]
         if left:
             rows.append((f"{len(left):,} other tasks", sum(left)))
         features = sorted(self.features.items(), key=lambda item: -max(map(abs, item[1])))
         shown = features[:MOST_SHOWN]
-        width = max(len(word) for word in [f"score of {self.task}", *(f"  {n}" for n, _ in [*rows, *shown])])
+        title = f"score of {show_name(self.task)}"
+        width = max(len(word) for word in [title, *(f"  {n}" for n, _ in [*rows, *shown])])
         number = _format([self.score, *(value for _, value in rows), *(v for _, parts in shown for v in parts)])
-        lines = [f"{f'score of {self.task}':{width}}{number(self.score)}"]
+        lines = [f"{title:{width}}{number(self.score)}"]
         lines += [f"{f'  {name}':{width}}{number(value)}" for name, value in rows]
         if self.mixture:
             lines.append("mixed by " + ", ".join(f"{name} {weight:.3f}" for name, weight in self.mixture.items()))

@@ -91,10 +91,11 @@ class Learned:
     def borrowing(self) -> Borrowing:
         """Of `auto`, per task: what it relies on, the losses so far, and the certificate that it did no harm.
 
-        `to_frame()` of the result is a pandas data frame with a row per task.
+        `to_frame()` of the result is a pandas data frame with a row per task; `experts` are those of its stack.
         """
         found = views.expect_borrows(self.learner).borrowing(self.state, len(self.vocabulary.tasks))
-        return Borrowing(zip(self.vocabulary.tasks, found, strict=True))
+        experts = views.expect_stacks(self.learner).stacked(self.state)
+        return Borrowing(zip(self.vocabulary.tasks, found, strict=True), experts)
 
     @reads
     def experts(self) -> dict[str, float]:

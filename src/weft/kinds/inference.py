@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from weft.kinds.cells import is_number_elsewhere
 from weft.kinds.dates import DATE_TYPES, is_date
 from weft.kinds.frames import as_frame, as_records, frame_records
 from weft.kinds.missing import is_missing
@@ -83,6 +84,14 @@ def infer_records(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> 
 
 def _give_role(name: str, values: list[Any], roles: dict[str, Any], kinds: dict[str, str], remarks: list[str]) -> None:
     """Decide about one field."""
+    texts = [value for value in values if isinstance(value, str) and value.strip()]
+    if texts and all(map(is_number_elsewhere, texts)):
+        kinds[name] = "category"
+        remarks.append(
+            f"{name} holds numbers such as {texts[0].strip()}, which are read as names of a category; in CSV "
+            "--decimal , reads a comma as the decimal point, and marks between thousands have to go"
+        )
+        return
     kind = _kind(name, values)
     if kind == "date":
         if roles.get("time") is None and name.lower() in TIMES:

@@ -114,14 +114,33 @@ def put_mark(scratch: Any, mark: Any) -> None:
 
 
 @inlined_only
+def digits_from(scratch: Any, at: Any, end: Any) -> Any:
+    """How many digits there are from a place on, at most 5."""
+    count = _U(0)
+    while count < _U(5) and at + count < end and _U(scratch[at + count]) - _U(48) <= _U(9):
+        count += U1
+    return count
+
+
+@inlined_only
 def may_be_date(scratch: Any, begin: Any, end: Any) -> Any:
-    """Four digits and a hyphen, and long enough for a date."""
-    if end - begin < _U(10) or scratch[begin + _U(4)] != 45:
+    """Three numbers with the same mark between, a hyphen, a point or a bar, of which the first or last has 4 digits."""
+    first = digits_from(scratch, begin, end)
+    if first == _U(0) or end - begin < _U(8):
         return False
-    for i in range(4):
-        if _U(scratch[begin + _U(i)]) - _U(48) > _U(9):
-            return False
-    return True
+    mark, at = scratch[begin + first], begin + first + U1
+    middle = digits_from(scratch, at, end)
+    if (
+        mark < 45
+        or mark > 47
+        or middle == _U(0)
+        or middle > _U(2)
+        or at + middle >= end
+        or scratch[at + middle] != mark
+    ):
+        return False
+    last = digits_from(scratch, at + middle + U1, end)
+    return (first == _U(4) and last > _U(0)) or (first <= _U(2) and last == _U(4))
 
 
 @helper_no_alloc

@@ -145,11 +145,20 @@ class Reader:
             stop = int(np.searchsorted(part.events.line, first + line))
             faults = [fault for fault in part.faults if first + begin <= fault.line < first + line]
             if faults and not self.skip:
+                yield from self._before(part, number, faults[0].line)
                 raise InputError(f"{self.blocks.source.name}, {faults[0]}")
             last = self._last_round(part, number, stop) if line == part.lines else None
             self.blocks.use(end, first + line - 1 - self.blocks.used)
             yield from self._chunks_of(part.events.part(number, stop), faults, last)
             begin, number = line, stop
+
+    def _before(self, part: _Part, number: int, line: int) -> Iterator[Chunk]:
+        """Events from that number on that come before a line that is refused, where they only are to be scored."""
+        stop = int(np.searchsorted(part.events.line, line))
+        if self.rules.only_scores and stop > number:
+            blocks, lines = self.blocks, line - 1 - self.blocks.used
+            blocks.use(int(blocks.line_ends()[lines - 1]), lines)
+            yield from self._chunks_of(part.events.part(number, stop), [], None)
 
     def _last_round(self, part: _Part, number: int, stop: int) -> LastRound | None:
         """Use the lines before the last round of the file, which is in the events number..stop, and say where it is."""

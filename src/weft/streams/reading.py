@@ -21,23 +21,28 @@ def read(
     *,
     chunk: int = CHUNK,
     format: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
     **fields: Any,
 ) -> Iterator[Stream]:
     """Read files, one after the other, as streams of at most `chunk` events, unless a round is longer.
 
     The fields of records are said by a schema, or by the keywords of one; without any, a file holds events such as
-    `{"task": "ann", "x": {"free": 1}, "y": 1}`. A file without labels gives streams without labels.
+    `{"task": "ann", "x": {"free": 1}, "y": 1}`. A file without labels gives streams without labels. `separator` and
+    `decimal` are those of CSV, found in its header if they are not given.
     """
     told = None if schema is None and not fields else as_schema(schema, fields)
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("there is no file to read; give the path of one")
-    return _streams(paths, told, chunk, format)
+    return _streams(
+        paths, {"schema": told, "chunk": chunk, "format": format, "separator": separator, "decimal": decimal}
+    )
 
 
-def _streams(paths: list[Path], schema: Schema | None, size: int, format: str | None) -> Iterator[Stream]:
+def _streams(paths: list[Path], options: dict[str, Any]) -> Iterator[Stream]:
     for path in paths:
-        for chunk in read_chunks(path, format, target="point", labels=False, chunk=size, schema=schema):
+        for chunk in read_chunks(path, target="point", labels=False, **options):
             yield _stream(chunk, os.fspath(path))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from weft.streams.json_array import JsonLines, needs_lines
 from weft.streams.records import InputError
 
 STANDARD_INPUT = "-"
@@ -178,6 +179,8 @@ class Source:
         self._compression: Compression | None = None
         try:
             self._content: Any = self._unpacked()
+            if needs_lines(self.peek()):
+                self._content = io.BufferedReader(JsonLines(self._content, self.name), 1 << 16)
         except BaseException:
             if not self.is_stdin:
                 self._raw.close()

@@ -84,6 +84,11 @@ class TableReader:
                 raise InputError(reason or f"{self.columns.name}: {error}") from None
             waiting = sorted([*waiting, *found])
             if waiting and not self.skip:
+                if self.rules.only_scores:
+                    stop = int(np.searchsorted(events.line, waiting[0].line))
+                    for begin in range(0, stop, self.size):
+                        end = min(begin + self.size, stop)
+                        yield self._chunk(events.part(begin, end), [], int(events.line[end - 1]))
                 raise InputError(f"{self.columns.name}, {waiting[0].at('row')}")
             begin, is_last = 0, piece.rows == self.columns.rows
             for end, rows in self._bounds(events, piece.rows, is_last):
