@@ -3,8 +3,11 @@
 import pytest
 
 import weft
+from command_line import weft_command
 from weft.streams import read_chunks
 from weft.streams.csv_cells import Cells
+
+__all__ = ["weft_command"]
 
 
 @pytest.mark.parametrize(
@@ -21,7 +24,31 @@ from weft.streams.csv_cells import Cells
     ],
 )
 def test_where_a_record_ends(text, expected):
-    assert Cells(",", None).is_closed(text) is expected
+    cells, goes_on = Cells(",", None), False
+    for line in text.splitlines(keepends=True):
+        goes_on = cells.is_open(line, goes_on)
+    assert goes_on is not expected
+
+
+@pytest.mark.parametrize("content", [b"x,1,2\n", b"\n", b'"",""\n', b'x,1,"a ""b"""\n'])
+@pytest.mark.parametrize("command", ["learn", "pack"])
+def test_where_a_record_ends_is_found_in_linear_time(weft_command, tmp_path, monkeypatch, content, command):
+    """A cell that is not closed on its line, and half a million bytes behind it; in plain Python too."""
+    path = tmp_path / "e.csv"
+    path.write_bytes(b'task,y,a\nann,1,1\n"open,1,2\n' + content * (1 + (1 << 19) // len(content)))
+    read, real = 0, Cells.is_open
+
+    def counted(cells, line, was_open=False):
+        nonlocal read
+        read += len(line)
+        return real(cells, line, was_open)
+
+    monkeypatch.setattr(Cells, "is_open", counted)
+    monkeypatch.setattr("weft.streams.scanners.PLAIN", True)
+    options = ["--model", "m.weft", "--learner", "pa"] if command == "learn" else ["--out", "e.weftpack"]
+    result = weft_command(command, path, *options, code=2)
+    assert "line 3" in result.stderr
+    assert 0 < read <= 4 * path.stat().st_size
 
 
 @pytest.mark.parametrize(

@@ -117,26 +117,30 @@ def _json_records(lines: list[bytes]) -> tuple[list[Mapping[str, Any]], Fault | 
 
 
 def _csv_records(lines: list[bytes], cells: Cells) -> tuple[list[Mapping[str, Any]], Fault | None]:
-    waiting, first = b"", 1
+    waiting: list[bytes] = []
+    first, goes_on = 1, False
     found: list[Mapping[str, Any]] = []
     fault: Fault | None = None
     for number, line in enumerate(lines, 1):
         first = first if waiting else number
-        waiting += line
-        if not waiting.strip() or (cells.header and not cells.is_closed(waiting)) or len(found) == SAMPLE:
+        goes_on = bool(cells.header) and cells.is_open(line, goes_on)
+        if len(found) == SAMPLE or not (goes_on or waiting or line.strip()):
+            continue
+        waiting.append(line)
+        if goes_on:
             continue
         try:
-            values, waiting = cells.split(waiting), b""
+            values, waiting = cells.split(b"".join(waiting)), []
             if cells.header:
                 comma = cells.decimal_comma
                 found.append({name: csv_value(v, None, comma) for name, v in zip(cells.header, values, strict=True)})
             else:
                 cells.header = cells.read_header(values)
         except Refused as refused:
-            fault, waiting = fault or Fault(first, refused.field, refused.reason), b""
+            fault, waiting = fault or Fault(first, refused.field, refused.reason), []
             if not cells.header:
                 break
-    if waiting.strip() and fault is None:
+    if waiting and fault is None:
         fault = Fault(first, None, "a quoted cell is not closed; close it, and double quotes within cells")
     return found, None if found else fault
 

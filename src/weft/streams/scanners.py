@@ -258,12 +258,12 @@ class CsvScanner:
 
 def list_records(blocks: Blocks, begin: int, parser: Any, is_open: bool) -> Scanned:
     """Rows of CSV for the careful reader; one that is not closed waits for more, if it is open."""
-    lines, is_closed = list_lines(blocks, begin, parser.has_rounds).listed, parser.cells.is_closed
+    lines, cells = list_lines(blocks, begin, parser.has_rounds).listed, parser.cells
     listed: list[Line] = []
     at = 0
     while at < len(lines):
-        last = at
-        while last < len(lines) and not is_closed(blocks.content(lines[at].begin, lines[last].end)):
+        last, goes_on = at, False
+        while last < len(lines) and (goes_on := cells.is_open(blocks.content(*lines[last][1:]), goes_on)):
             last += 1
         if last == len(lines) and is_open:
             break
