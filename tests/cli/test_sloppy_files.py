@@ -106,6 +106,42 @@ def test_names_of_tasks_stay_readable_at_60_columns(weft_command, tmp_path, monk
     assert "did not fit" not in weft_command("inspect", "m.weft").stdout
 
 
+LONG = "customer-{}-of-acme-corporation-in-europe"
+TABLES = {
+    "learn": ("learn", "m.jsonl", "--model", "n.weft", "--restart"),
+    "inspect": ("inspect", "m.weft"),
+    "recent": ("inspect", "m.weft", "--recent"),
+    "against": ("inspect", "m.weft", "--against", "m.jsonl"),
+    "distances": ("inspect", "own.weft"),
+    "weights": ("inspect", "m.weft", "--task", LONG.format(1)),
+    "own weights": ("inspect", "own.weft", "--task", LONG.format(1)),
+    "compare": ("compare", "m.jsonl", "--shuffles", "2", "--learner", "pa:pooled=true", "--learner", "arow"),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_long_names_are_folded_in_columns_that_can_be_read(weft_command, tmp_path, monkeypatch, table):
+    name = "a-feature-with-a-rather-long-name"
+    rows = [f'{{"user": "{LONG.format(i % 3)}", "{name}": {i}, "label": {i * 7 % 2}}}\n' for i in range(30)]
+    (tmp_path / "m.jsonl").write_text("".join(rows))
+    weft_command("learn", "m.jsonl", "--model", "m.weft", "--quiet")
+    weft_command("learn", "m.jsonl", "--model", "own.weft", "--learner", "mt-ogd", "--quiet")
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = weft_command(*TABLES[table]).stdout.splitlines()
+    sentences = ("One task: weft", "Task customer")  # commands and sentences have one line, however long
+    assert max(len(line) for line in lines if not line.startswith(sentences)) <= 60
+    wanted = name if "weights" in table else "customer-"
+    begins = [line.split()[0] for line in lines if line.startswith(f" {wanted[:9]}")]
+    if table == "compare":
+        assert [line.split()[0] for line in lines if "±" in line] in (
+            ["arow", "pa:pooled=tr"],
+            ["pa:pooled=tr", "arow"],
+        )
+    else:
+        assert begins
+        assert min(map(len, begins)) >= 20
+
+
 def test_quiet_leaves_remarks_out(weft_command, tmp_path):
     (tmp_path / "m.csv").write_text("user,x,label\na,1,0\nb,2,1\n")
     weft_command("learn", "m.csv", "--model", "m.weft", "--quiet")
