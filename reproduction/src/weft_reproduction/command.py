@@ -59,10 +59,10 @@ def command(
 ) -> None:
     """Run the experiments of the papers again, and judge what the papers claim.
 
-    Without a NAME, lists the experiments. Each consists of cells: a learner, a data set, a shuffle. A finished cell
-    is kept on disk until the code that it runs, its data or its settings change; Ctrl-C loses only the
-    cells at work, and the same command goes on. A cell that fails is reported, and the others go on; the exit
-    code is then 1.
+    Without a NAME, lists the experiments. The beginning of names stands for all of them: default-2 for
+    default-2-table and its like. Each consists of cells: a learner, a data set, a shuffle. A finished cell is kept
+    on disk until the code that it runs, its data or its settings change; Ctrl-C loses only the cells at work, and
+    the same command goes on. A cell that fails is reported, and the others go on; the exit code is then 1.
     """
     from weft_reproduction import cells, shelf
 
@@ -72,7 +72,7 @@ def command(
         return
     if page is not None and not Path(page).absolute().parent.is_dir():
         raise ValueError(f"cannot write {page}: the folder {Path(page).parent} does not exist")
-    wanted = shelf.names() if "all" in names else list(dict.fromkeys(names))
+    wanted = list(dict.fromkeys(one for name in names for one in shelf.named(name)))
     experiments = [shelf.experiment(name) for name in wanted]
     plan = {experiment.name: cells.cells_of(experiment, quick) for experiment in experiments}
     outcome = _run(experiments, plan, place, 0 if no_run else processes or os.cpu_count() or 1, as_json)
