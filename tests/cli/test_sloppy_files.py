@@ -51,6 +51,31 @@ def test_a_row_of_parquet_that_cannot_be_used_comes_before_labels(weft_command, 
     assert "is a folder; give a file" in result.stderr
 
 
+@pytest.mark.parametrize("more", [(), ("--multiclass",), ("--regression",), ("--task", "user", "--label", "label")])
+def test_labels_that_are_never_there_are_refused(weft_command, tmp_path, more):
+    (tmp_path / "m.csv").write_text("user,text,label\nann,free money,\nbob,see you at lunch,\n")
+    told = weft_command("learn", "m.csv", "--model", "m.weft", *more, code=2).stderr
+    assert told == (
+        "weft: m.csv: the field 'label', the label, is empty in all of the first 2 records; name another with --label\n"
+    )
+    assert not (tmp_path / "m.weft").exists()
+    weft_command("pack", "m.csv", "--out", "m.weftpack")  # which is there to be predicted
+
+
+def test_fields_that_a_further_file_does_not_have_are_told(weft_command, tmp_path):
+    lines = '{"user": "a", "body": "free money", "label": 1}\n{"user": "b", "body": "lunch", "label": 0}\n'
+    (tmp_path / "a.jsonl").write_text(lines)
+    weft_command("learn", "a.jsonl", "--model", "m.weft", "--text", "body")
+    assert "note" not in weft_command("learn", "a.jsonl", "--model", "m.weft", "--restart").stderr
+    (tmp_path / "b.jsonl").write_text(lines.replace("body", "bdy"))
+    told = weft_command("learn", "b.jsonl", "--model", "m.weft").stderr
+    assert "weft: note: b.jsonl has no field 'body', which the schema names as text; did you mean bdy?\n" in told
+    (tmp_path / "c.jsonl").write_text(lines.replace("label", "lbl"))
+    told = weft_command("learn", "c.jsonl", "--model", "m.weft", code=2).stderr
+    assert "weft: note: c.jsonl has no field 'label', which the schema names as label; did you mean lbl?\n" in told
+    assert 'c.jsonl, line 1, field "label": the label is missing' in told
+
+
 def test_a_field_to_ignore_that_is_not_there_is_told(weft_command, tmp_path):
     (tmp_path / "m.csv").write_text(TWO)
     result = weft_command("learn", "m.csv", "--model", "m.weft", "--ignore", "txet")

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from weft.cli.progress_file import (
     source_key,
     write_states,
 )
-from weft.cli.schema_options import Fields, find_fields
+from weft.cli.schema_options import Fields, absent_fields, find_fields
 from weft.cli.signals import StopSignals
 from weft.learners.catalogue import build, parameters_as_json
 from weft.model import Model
@@ -95,19 +95,29 @@ def open_or_create(
     if tasks is not None:
         raise ValueError(f"{path} exists already, with {len(model.tasks)} tasks; --tasks is for a new model")
     refuse_other_learner(path, model, asked.learner, settings)
-    return model, False, find_fields(asked.files, asked.reading, model)
+    fields = find_fields(asked.files, asked.reading, model)
+    return model, False, replace(fields, lines=absent_fields(asked.files, asked.reading, fields.schema))
 
 
 def _new_model(asked: Any, settings: dict[str, Any], tasks: Any, default: str, fields: Fields) -> Model | Multiclass:
     name, declared = asked.learner or default, {"tasks": tasks, "schema": fields.schema}
     if asked.multiclass:
+        _refuse_no_labels(fields)
         return Multiclass(name, **declared, **settings)
     model = Model(name, **declared, **settings)
+    if model.target != "point":
+        _refuse_no_labels(fields)
     if model.target == "binary" and model.classes is None:
         _refuse_more_classes(fields)
         if _are_two_words(fields.labels):
             return Model(name, **declared, classes=sorted(fields.labels), **settings)
     return model
+
+
+def _refuse_no_labels(fields: Fields) -> None:
+    """The field of the label is always empty."""
+    if fields.no_labels is not None:
+        raise ValueError(fields.no_labels)
 
 
 def _refuse_more_classes(fields: Fields) -> None:
