@@ -51,6 +51,28 @@ def test_a_row_of_parquet_that_cannot_be_used_comes_before_labels(weft_command, 
     assert "is a folder; give a file" in result.stderr
 
 
+def test_blank_lines_around_a_table(weft_command, tmp_path):
+    (tmp_path / "m.csv").write_text(f"\n\n{TWO}\n\n")
+    told = weft_command("learn", "m.csv", "--model", "m.weft").stderr
+    assert "task: user; label: label (ham, spam)" in told
+
+
+def test_what_is_remarked_of_numbers(weft_command, tmp_path):
+    rows = [f'{{"user": "a", "ts": {1772000000 + i}, "age": "{30 + i % 9}", "label": {i % 2}}}\n' for i in range(30)]
+    (tmp_path / "m.jsonl").write_text("".join(rows))
+    told = weft_command("learn", "m.jsonl", "--model", "m.weft").stderr
+    assert "task: user; label: label (0, 1); 1 category; time: ts" in told
+    assert "note: age holds numbers in quotes such as 30, which are read as names of a category" in told
+    weft_command("learn", "m.jsonl", "--model", "n.weft", "--numeric", "ts")
+    assert "ts" in weft.load(tmp_path / "n.weft").features
+
+
+def test_fields_of_objects_are_listed(weft_command, tmp_path):
+    (tmp_path / "m.jsonl").write_text('{"by": {"id": "ann"}, "geo": {"lat": 1}, "label": 1}\n')
+    told = weft_command("learn", "m.jsonl", "--model", "m.weft", code=2).stderr
+    assert "which field is the task? name it with --task; the fields are by.id, geo.lat, label" in told
+
+
 @pytest.mark.parametrize("more", [(), ("--multiclass",), ("--regression",), ("--task", "user", "--label", "label")])
 def test_labels_that_are_never_there_are_refused(weft_command, tmp_path, more):
     (tmp_path / "m.csv").write_text("user,text,label\nann,free money,\nbob,see you at lunch,\n")

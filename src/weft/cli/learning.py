@@ -25,6 +25,7 @@ from weft.cli.progress_file import (
 )
 from weft.cli.schema_options import Fields, absent_fields, find_fields
 from weft.cli.signals import StopSignals
+from weft.labels import plain_label
 from weft.learners.catalogue import build, parameters_as_json
 from weft.model import Model
 from weft.reductions.per_class import Multiclass, load
@@ -126,7 +127,7 @@ def _refuse_more_classes(fields: Fields) -> None:
         return
     if fields.schema.round is not None and {*fields.labels} == {-1, 0, 1}:  # 0: nothing is learned of this task
         return
-    shown = ", ".join(show_value(label) for label in fields.labels[:3])
+    shown = ", ".join(show_value(plain_label(label)) for label in fields.labels[:3])
     what = f"the field {fields.schema.label!r} has more than two labels ({shown}, ...)"
     if all(isinstance(label, int | float) and not isinstance(label, bool) for label in fields.labels):
         raise ValueError(f"{what}; add --regression if they are numbers to predict, --multiclass if they are classes")

@@ -187,7 +187,8 @@ def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
     schema = Schema(**found.roles)
     for role in ("task", "label"):
         if getattr(schema, role) is None:
-            known = ", ".join(dict.fromkeys(name for record in records[:20] for name in record))
+            inner = fields_of(records[:20])
+            known = ", ".join(name for name in inner if not any(other.startswith(f"{name}.") for other in inner))
             raise ValueError(f"which field is the {role}? name it with --{role}; the fields are {known}")
     lines = [show_name(schema.summary(found))]
     lines += [f"note: {remark}" for remark in found.remarks]

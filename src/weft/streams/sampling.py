@@ -123,7 +123,9 @@ def _csv_records(lines: list[bytes], cells: Cells) -> tuple[list[Mapping[str, An
     for number, line in enumerate(lines, 1):
         first = first if waiting else number
         waiting += line
-        if not waiting.strip() or (cells.header and not cells.is_closed(waiting)) or len(found) == SAMPLE:
+        if not waiting.strip():
+            waiting = b""
+        if not waiting or (cells.header and not cells.is_closed(waiting)) or len(found) == SAMPLE:
             continue
         try:
             values, waiting = cells.split(waiting), b""
