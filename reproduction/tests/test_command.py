@@ -57,6 +57,14 @@ def test_run_keep_and_report(weft_command, toy, tmp_path):
     assert again[0]["tables"][0]["rows"][3][1] == {"value": 9, "error": 0.5, "published": 9.0, "digits": None}
 
 
+def test_a_group_is_named_by_how_its_names_begin(weft_command, toy, tmp_path):
+    for name in ("group-2-a", "group-2-b", "group-1"):
+        toy[name] = dataclasses.replace(TOY, name=name)
+    asked = ("group-2", "group-2-b", "--quick", "--processes", 1, "--json")
+    assert [row["name"] for row in json.loads(weft_command("reproduce", *asked).stdout)] == ["group-2-a", "group-2-b"]
+    assert len(json.loads(weft_command("reproduce", "all", "--quick", "--no-run", "--json").stdout)) == 4
+
+
 def test_a_quick_run_judges_nothing(weft_command, toy, tmp_path):
     arguments = ["reproduce", "toy", "--quick", "--processes", 1]
     told = weft_command(*arguments, "--report", "quick.html").stdout

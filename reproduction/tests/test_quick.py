@@ -42,6 +42,12 @@ def test_settings_are_plain_and_quick_ones_are_fewer(name):
     assert len(quick) <= len(whole)
 
 
+def test_the_second_default_is_a_group():
+    assert shelf.named("default-2") == [f"default-2-{name}" for name in ("efforts", "held-out", "peers", "table")]
+    assert shelf.named("today") == ["today"]
+    assert shelf.named("all") == shelf.names()
+
+
 def test_a_wrong_name_is_refused():
     with pytest.raises(ValueError, match=r"unknown experiment 'mirror-fig' \(did you mean mirror-fig1\?\)"):
         shelf.experiment("mirror-fig")

@@ -393,7 +393,9 @@ class Model(SingleEvents, Forgetting, Policies, Shown, Learned, Saved):
         """Which examples have features, but none that the model knows, as a mask."""
         found = self.vocabulary.strange_rows(stream)
         for name, examples in self._apart(stream).items() if self._policies else ():
-            found[examples] &= self._policies[name].model.strange_rows(stream.only(examples))
+            apart = self._policies[name].model
+            if apart.features:  # one that has learned nothing yet finds nothing strange
+                found[examples] &= apart.strange_rows(stream.only(examples))
         return found
 
     def predict_proba(self, X: Any, task: Any = None) -> Any:

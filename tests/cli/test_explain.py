@@ -39,7 +39,7 @@ def test_a_task_of_several_fields(weft_command, tmp_path, learner):
     assert weft_command("inspect", "s.weft", "--task", "y,1").stdout.count('["y", 1]') == 1
     told = weft_command("explain", "s.weft", "--task", '["new", 1]', "--x", '{"price": 2.0}', "--json")
     assert json.loads(told.stdout)["task"] == ["new", 1]
-    assert "note: the model has no task '[\"new\", 1]'" in told.stderr
+    assert "note: explained as a new task: the model has no task '[\"new\", 1]'" in told.stderr
     assert json.loads(told.stdout)["score"] == model.predict_one({"price": 2.0}, ("new", 1))
 
 

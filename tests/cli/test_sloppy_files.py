@@ -51,6 +51,53 @@ def test_a_row_of_parquet_that_cannot_be_used_comes_before_labels(weft_command, 
     assert "is a folder; give a file" in result.stderr
 
 
+def test_blank_lines_around_a_table(weft_command, tmp_path):
+    (tmp_path / "m.csv").write_text(f"\n\n{TWO}\n\n")
+    told = weft_command("learn", "m.csv", "--model", "m.weft").stderr
+    assert "task: user; label: label (ham, spam)" in told
+
+
+def test_what_is_remarked_of_numbers(weft_command, tmp_path):
+    rows = [f'{{"user": "a", "ts": {1772000000 + i}, "age": "{30 + i % 9}", "label": {i % 2}}}\n' for i in range(30)]
+    (tmp_path / "m.jsonl").write_text("".join(rows))
+    told = weft_command("learn", "m.jsonl", "--model", "m.weft").stderr
+    assert "task: user; label: label (0, 1); 1 category; time: ts" in told
+    assert "note: age holds numbers in quotes such as 30, which are read as names of a category" in told
+    weft_command("learn", "m.jsonl", "--model", "n.weft", "--numeric", "ts")
+    assert "ts" in weft.load(tmp_path / "n.weft").features
+
+
+def test_fields_of_objects_are_listed(weft_command, tmp_path):
+    (tmp_path / "m.jsonl").write_text('{"by": {"id": "ann"}, "geo": {"lat": 1}, "label": 1}\n')
+    told = weft_command("learn", "m.jsonl", "--model", "m.weft", code=2).stderr
+    assert "which field is the task? name it with --task; the fields are by.id, geo.lat, label" in told
+
+
+@pytest.mark.parametrize("more", [(), ("--multiclass",), ("--regression",), ("--task", "user", "--label", "label")])
+def test_labels_that_are_never_there_are_refused(weft_command, tmp_path, more):
+    (tmp_path / "m.csv").write_text("user,text,label\nann,free money,\nbob,see you at lunch,\n")
+    told = weft_command("learn", "m.csv", "--model", "m.weft", *more, code=2).stderr
+    assert told == (
+        "weft: m.csv: the field 'label', the label, is empty in all of the first 2 records; name another with --label\n"
+    )
+    assert not (tmp_path / "m.weft").exists()
+    weft_command("pack", "m.csv", "--out", "m.weftpack")  # which is there to be predicted
+
+
+def test_fields_that_a_further_file_does_not_have_are_told(weft_command, tmp_path):
+    lines = '{"user": "a", "body": "free money", "label": 1}\n{"user": "b", "body": "lunch", "label": 0}\n'
+    (tmp_path / "a.jsonl").write_text(lines)
+    weft_command("learn", "a.jsonl", "--model", "m.weft", "--text", "body")
+    assert "note" not in weft_command("learn", "a.jsonl", "--model", "m.weft", "--restart").stderr
+    (tmp_path / "b.jsonl").write_text(lines.replace("body", "bdy"))
+    told = weft_command("learn", "b.jsonl", "--model", "m.weft").stderr
+    assert "weft: note: b.jsonl has no field 'body', which the schema names as text; did you mean bdy?\n" in told
+    (tmp_path / "c.jsonl").write_text(lines.replace("label", "lbl"))
+    told = weft_command("learn", "c.jsonl", "--model", "m.weft", code=2).stderr
+    assert "weft: note: c.jsonl has no field 'label', which the schema names as label; did you mean lbl?\n" in told
+    assert 'c.jsonl, line 1, field "label": the label is missing' in told
+
+
 def test_a_field_to_ignore_that_is_not_there_is_told(weft_command, tmp_path):
     (tmp_path / "m.csv").write_text(TWO)
     result = weft_command("learn", "m.csv", "--model", "m.weft", "--ignore", "txet")
@@ -104,6 +151,42 @@ def test_names_of_tasks_stay_readable_at_60_columns(weft_command, tmp_path, monk
     assert "Columns that did not fit: pooled expert, own expert," in shown
     monkeypatch.setenv("COLUMNS", "100")
     assert "did not fit" not in weft_command("inspect", "m.weft").stdout
+
+
+LONG = "customer-{}-of-acme-corporation-in-europe"
+TABLES = {
+    "learn": ("learn", "m.jsonl", "--model", "n.weft", "--restart"),
+    "inspect": ("inspect", "m.weft"),
+    "recent": ("inspect", "m.weft", "--recent"),
+    "against": ("inspect", "m.weft", "--against", "m.jsonl"),
+    "distances": ("inspect", "own.weft"),
+    "weights": ("inspect", "m.weft", "--task", LONG.format(1)),
+    "own weights": ("inspect", "own.weft", "--task", LONG.format(1)),
+    "compare": ("compare", "m.jsonl", "--shuffles", "2", "--learner", "pa:pooled=true", "--learner", "arow"),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_long_names_are_folded_in_columns_that_can_be_read(weft_command, tmp_path, monkeypatch, table):
+    name = "a-feature-with-a-rather-long-name"
+    rows = [f'{{"user": "{LONG.format(i % 3)}", "{name}": {i}, "label": {i * 7 % 2}}}\n' for i in range(30)]
+    (tmp_path / "m.jsonl").write_text("".join(rows))
+    weft_command("learn", "m.jsonl", "--model", "m.weft", "--quiet")
+    weft_command("learn", "m.jsonl", "--model", "own.weft", "--learner", "mt-ogd", "--quiet")
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = weft_command(*TABLES[table]).stdout.splitlines()
+    sentences = ("One task: weft", "Task customer")  # commands and sentences have one line, however long
+    assert max(len(line) for line in lines if not line.startswith(sentences)) <= 60
+    wanted = name if "weights" in table else "customer-"
+    begins = [line.split()[0] for line in lines if line.startswith(f" {wanted[:9]}")]
+    if table == "compare":
+        assert [line.split()[0] for line in lines if "±" in line] in (
+            ["arow", "pa:pooled=tr"],
+            ["pa:pooled=tr", "arow"],
+        )
+    else:
+        assert begins
+        assert min(map(len, begins)) >= 20
 
 
 def test_quiet_leaves_remarks_out(weft_command, tmp_path):

@@ -304,3 +304,13 @@ def test_only_learners_with_policies_may_have_them_in_a_file():
     found = {**others, **{name: array for name, array in arrays.items() if name.startswith("policies.")}}
     with pytest.raises(ValueError, match="pa has no policies"):
         weft.Model.from_bytes(encode({**other, "policies": head["policies"]}, found))
+
+
+def test_rows_without_a_known_feature_are_told_under_a_policy():
+    model = weft.Model()
+    model.learn(weft.Stream([{"a": 1.0}] * 4, [1, -1, 1, 1], ["ann", "bob", "ann", "bob"]))
+    asked = weft.Stream([{"new": 1.0}, {"a": 1.0}, {"own": 1.0}], None, "ann")
+    model.set_policy("ann", gives=False)
+    assert model.strange_rows(asked).tolist() == [True, False, True]
+    model.learn_one({"own": 1.0}, 1, "ann")
+    assert model.strange_rows(asked).tolist() == [True, False, False]

@@ -46,6 +46,12 @@ _LONGEST_VALUE = 40
     metavar="DIR",
     help="Where finished cells are kept.  [default: results in the user's cache]",
 )
+@click.option(
+    "--data",
+    metavar="PATH",
+    help="A file of events, or a folder of them: default-2 runs on these, in their order, beside river's forest if it "
+    "is installed.",
+)
 @click.option("--no-run", is_flag=True, help="Run nothing: report what is kept.")
 @json_option
 def command(
@@ -54,15 +60,16 @@ def command(
     page: str | None,
     processes: int | None,
     folder: str | None,
+    data: str | None,
     no_run: bool,
     as_json: bool,
 ) -> None:
     """Run the experiments of the papers again, and judge what the papers claim.
 
-    Without a NAME, lists the experiments. Each consists of cells: a learner, a data set, a shuffle. A finished cell
-    is kept on disk until the code that it runs, its data or its settings change; Ctrl-C loses only the
-    cells at work, and the same command goes on. A cell that fails is reported, and the others go on; the exit
-    code is then 1.
+    Without a NAME, lists the experiments. The beginning of names stands for all of them: default-2 for
+    default-2-table and its like. Each consists of cells: a learner, a data set, a shuffle. A finished cell is kept
+    on disk until the code that it runs, its data or its settings change; Ctrl-C loses only the cells at work, and
+    the same command goes on. A cell that fails is reported, and the others go on; the exit code is then 1.
     """
     from weft_reproduction import cells, shelf
 
@@ -72,12 +79,12 @@ def command(
         return
     if page is not None and not Path(page).absolute().parent.is_dir():
         raise ValueError(f"cannot write {page}: the folder {Path(page).parent} does not exist")
-    wanted = shelf.names() if "all" in names else list(dict.fromkeys(names))
-    experiments = [shelf.experiment(name) for name in wanted]
+    wanted = list(dict.fromkeys(one for name in names for one in shelf.named(name)))
+    experiments = _taking(data, [shelf.experiment(name) for name in wanted])
     plan = {experiment.name: cells.cells_of(experiment, quick) for experiment in experiments}
     outcome = _run(experiments, plan, place, 0 if no_run else processes or os.cpu_count() or 1, as_json)
     if outcome.interrupted:
-        again = shlex.join(["reproduce", *names, *(["--quick"] if quick else []), *_told(page, folder)])
+        again = shlex.join(["reproduce", *names, *(["--quick"] if quick else []), *_told(page, folder, data)])
         kept = plural(len(outcome.done), "finished cell")
         click.echo(f"weft: stopped; {kept} of {count(_all(plan))} kept in {place}. Go on with", err=True)
         click.echo(f"  {program()} {again}", err=True)
@@ -101,8 +108,23 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _told(page: str | None, folder: str | None) -> list[str]:
-    return [*(["--report", page] if page else []), *(["--cache", folder] if folder else [])]
+def _taking(data: str | None, experiments: list["Experiment"]) -> list["Experiment"]:
+    """The experiments that run on files which were given, or all if none were."""
+    from weft_reproduction.default_2.given import PLACE
+
+    if data is None:
+        os.environ.pop(PLACE, None)
+        return experiments
+    found = [experiment for experiment in experiments if experiment.takes_files]
+    if not found:
+        raise ValueError(f"{experiments[0].name} runs on data of its own; leave --data out, or name default-2")
+    os.environ[PLACE] = data
+    return found
+
+
+def _told(page: str | None, folder: str | None, data: str | None) -> list[str]:
+    given = {"--report": page, "--cache": folder, "--data": data}
+    return [word for name, value in given.items() if value for word in (name, value)]
 
 
 def _all(plan: dict[str, list["Cell"]]) -> int:

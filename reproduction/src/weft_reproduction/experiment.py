@@ -90,6 +90,7 @@ class Experiment:
     run     settings -> figures; 1 to 60 seconds each
     report  results -> tables, pictures and claims; also when cells are missing
     about   what the paper did, what it leaves open, what is done here: paragraphs of plain text
+    takes_files  does it run on files that a user gives instead of its own streams?
     """
 
     name: str
@@ -100,3 +101,4 @@ class Experiment:
     report: Callable[[Results], Report]
     data: tuple[str, ...] = field(default=())
     about: str = ""
+    takes_files: bool = False

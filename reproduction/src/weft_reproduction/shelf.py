@@ -27,6 +27,13 @@ def names() -> list[str]:
     return sorted(_modules())
 
 
+def named(name: str) -> list[str]:
+    """The experiments that a name stands for: one, all of a group such as `default-2`, or `all`."""
+    known = names()
+    group = [one for one in known if one.startswith(f"{name}-")]
+    return known if name == "all" else group if group and name not in known else [name]
+
+
 def experiment(name: str) -> Experiment:
     """The experiment of that name; a wrong name is refused with what there is."""
     known = _modules()

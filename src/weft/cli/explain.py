@@ -88,5 +88,5 @@ def _task(model: Any, text: str, quiet: bool) -> Any:
         return find_task(model, text)
     except ValueError as error:
         if not quiet:
-            tell(f"weft: note: {error}; it is explained as a new one")
+            tell(f"weft: note: explained as a new task: {error}")
         return task_named(text)

@@ -24,7 +24,7 @@ from weft.cli.options import (
     show_name,
     show_value,
 )
-from weft.cli.tables import console, count, new_table, number, plural, print_json, tally_table
+from weft.cli.tables import BAR, console, count, fitting_table, new_table, number, plural, print_json, tally_table
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -265,15 +265,17 @@ def _print_distances(screen: Any, rows: list[dict[str, Any]] | None, all_tasks: 
     if not rows or len(rows) < 2:
         return
     shown = rows if all_tasks or len(rows) <= MOST_LONERS + 1 else rows[:MOST_LONERS]
-    table = new_table("task", "|own|", "|shared|", "distance", "", title="How far tasks are from their neighbours")
-    table.columns[4].justify = "left"
+    lines = []
     largest = max((row["distance"] for row in rows if row["distance"] == row["distance"]), default=0.0)
     for row in shown:
         known = row["distance"] == row["distance"] and largest > 0.0
         bar = "*" * round(20 * row["distance"] / largest) if known else ""
-        table.add_row(show_name(row["task"]), number(row["own"]), number(row["shared"]), number(row["distance"]), bar)
+        figures = [number(row[name]) for name in ("own", "shared", "distance")]
+        lines.append(([show_name(row["task"]), *figures, bar], ""))
     rest = rows[len(shown) :]
     if rest:
         words = f"{len(rest):,} closer tasks"
-        table.add_row(words, "", "", f"<= {number(rest[0]['distance'])}", "--all-tasks lists them", style="dim")
-    screen.print(table)
+        lines.append(([words, "", "", f"<= {number(rest[0]['distance'])}", "--all-tasks lists them"], "dim"))
+    columns = ["task", "|own|", "|shared|", "distance", f"distance{BAR}"]
+    title = "How far tasks are from their neighbours"
+    screen.print(fitting_table(columns, lines, (columns[4], "|shared|", "|own|"), title))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import show_name
-from weft.cli.tables import MOST_TASKS, console, count, new_table, number, share
+from weft.cli.tables import BAR, MOST_TASKS, console, count, fitting_table, number, share
 
 if TYPE_CHECKING:
     from weft.reductions.class_tally import ClassTally
@@ -24,13 +24,13 @@ def print_recent(tally: "Tally | ClassTally", all_tasks: bool) -> None:
     figure = share if tally.target in ("binary", "class") else number
     rows = recent_rows(tally)
     shown = rows if all_tasks or len(rows) <= MOST_TASKS + 1 else rows[:MOST_TASKS]
-    table = new_table("task", "events", "recent", "earlier", "all", "z", "", title="Error over recent events")
-    table.columns[6].justify = "left"
+    lines = []
     for row in shown:
         figures = [figure(row[name]) for name in ("error", "earlier", "whole")]
         mark = MARK if row["worse"] else ""
-        table.add_row(show_name(row["task"]), count(row["events"]), *figures, f"{row['z']:+.1f}", mark)
+        lines.append(([show_name(row["task"]), count(row["events"]), *figures, f"{row['z']:+.1f}", mark], ""))
     screen = console()
-    screen.print(table)
+    columns = ["task", "events", "recent", "earlier", "all", "z", f"worse{BAR}"]
+    screen.print(fitting_table(columns, lines, ("z", "all"), "Error over recent events"))
     if len(rows) > len(shown):
         screen.print(f"{len(rows) - len(shown):,} tasks with smaller recent errors; --all-tasks lists them")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import Reading, show_name
 from weft.cli.schema_options import find_fields
-from weft.cli.tables import MOST_TASKS, console, count, new_table, number, share
+from weft.cli.tables import MOST_TASKS, console, count, fitting_table, number, share
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -36,18 +36,15 @@ def print_sharing(model: "Model", facts: dict[str, Any], all_tasks: bool) -> Non
     rows = sorted(facts["tasks"], key=lambda row: row["gain"] if row["gain"] is not None else 0.0)
     shown = rows if all_tasks or len(rows) <= MOST_TASKS + 1 else rows[:MOST_TASKS]
     title = f"Does sharing help {facts['learner']}? Errors on {facts['file']}, in its order"
-    table = new_table("task", "events", *SCOPES, "gain", title=title)
 
-    def add(name: str, row: dict[str, Any], style: str = "") -> None:
+    def line(name: str, row: dict[str, Any], style: str = "") -> tuple[list[str], str]:
         gain = "-" if row["gain"] is None else f"{100.0 * row['gain']:+.1f}%"
-        table.add_row(name, count(row["events"]), *(figure(row[scope]) for scope in SCOPES), gain, style=style)
+        return [name, count(row["events"]), *(figure(row[scope]) for scope in SCOPES), gain], style
 
-    for row in shown:
-        add(show_name(row["task"]), row)
-    table.add_section()
-    add(f"all {len(rows):,} tasks", facts["total"], "bold")
+    lines = [line(show_name(row["task"]), row) for row in shown]
+    lines.append(line(f"all {len(rows):,} tasks", facts["total"], "bold"))
     screen = console()
-    screen.print(table)
+    screen.print(fitting_table(["task", "events", *SCOPES, "gain"], lines, ("events", "pooled"), title))
     screen.print(
         "together: the learner as it is. alone: the same learner on every task by itself. pooled: on all tasks as "
         "one. gain: how much smaller the error is together than alone.",

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import show_name
-from weft.cli.tables import count, new_table, number, plural, share
+from weft.cli.tables import BAR, count, fitting_table, new_table, number, plural, share
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -75,16 +75,16 @@ def print_shares(screen: Any, rows: list[dict[str, Any]] | None, all_tasks: bool
     if not rows or len(rows) < 2 or not total:
         return
     shown = rows if all_tasks or len(rows) <= MOST_SHARES + 1 else rows[:MOST_SHARES]
-    table = new_table("task", "rows", "share", "", title="How tasks share the rows")
-    table.columns[3].justify = "left"
+    lines = []
     for row in shown:
         bar = "*" * math.ceil(20 * row["rows"] / rows[0]["rows"])
-        table.add_row(show_name(row["task"]), count(row["rows"]), share(row["rows"] / total), bar)
+        lines.append(([show_name(row["task"]), count(row["rows"]), share(row["rows"] / total), bar], ""))
     rest = sum(row["rows"] for row in rows[len(shown) :])
     if len(rows) > len(shown):
         words = f"{len(rows) - len(shown):,} other tasks"
-        table.add_row(words, count(rest), share(rest / total), "--all-tasks lists them", style="dim")
-    screen.print(table)
+        lines.append(([words, count(rest), share(rest / total), "--all-tasks lists them"], "dim"))
+    columns = ["task", "rows", "share", f"share{BAR}"]
+    screen.print(fitting_table(columns, lines, (columns[3],), "How tasks share the rows"))
 
 
 def kept_rows(model: "Model", task: Any, top: int) -> dict[str, Any] | None:

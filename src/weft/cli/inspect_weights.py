@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import show_name
-from weft.cli.tables import new_table
+from weft.cli.tables import BAR, fitting_table
 
 if TYPE_CHECKING:
     from weft.model import Model
@@ -37,12 +37,12 @@ def print_weights(screen: Any, weights: list[dict[str, Any]], title: str = "Heav
     if "own" in weights[0]:
         _print_parts(screen, weights, title)
         return
-    table = new_table("feature", "weight", "", title=title)
-    table.columns[2].justify = "left"
     largest = abs(weights[0]["weight"])
-    for item in weights:
-        table.add_row(show_name(item["feature"]), f"{item['weight']:+.4f}", _bar(item["weight"], largest, 30))
-    screen.print(table)
+    lines = [
+        ([show_name(item["feature"]), f"{item['weight']:+.4f}", _bar(item["weight"], largest, 30)], "")
+        for item in weights
+    ]
+    screen.print(fitting_table(["feature", "weight", f"weight{BAR}"], lines, (f"weight{BAR}",), title))
 
 
 def _bar(weight: float, largest: float, width: int) -> str:
@@ -51,13 +51,13 @@ def _bar(weight: float, largest: float, width: int) -> str:
 
 def _print_parts(screen: Any, weights: list[dict[str, Any]], title: str) -> None:
     """Own and shared weights side by side, with bars of one scale."""
-    table = new_table("feature", "weight", "own", "", "shared", "", title=f"{title}: own + shared = weight")
     largest = max(abs(item[part]) for item in weights for part in ("own", "shared"))
-    for column in (3, 5):
-        table.columns[column].justify = "left"
+    lines = []
     for item in weights:
-        cells = [f"{item['weight']:+.4f}"]
+        cells = [show_name(item["feature"]), f"{item['weight']:+.4f}"]
         for part in ("own", "shared"):
             cells += [f"{item[part]:+.4f}", _bar(item[part], largest, 15)]
-        table.add_row(show_name(item["feature"]), *cells)
-    screen.print(table)
+        lines.append((cells, ""))
+    bars = f"own{BAR}", f"shared{BAR}"
+    columns = ["feature", "weight", "own", bars[0], "shared", bars[1]]
+    screen.print(fitting_table(columns, lines, bars, f"{title}: own + shared = weight"))

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ from weft.cli.progress_file import (
     source_key,
     write_states,
 )
-from weft.cli.schema_options import Fields, find_fields
+from weft.cli.schema_options import Fields, absent_fields, find_fields
 from weft.cli.signals import StopSignals
+from weft.labels import plain_label
 from weft.learners.catalogue import build, parameters_as_json
 from weft.model import Model
 from weft.reductions.per_class import Multiclass, load
@@ -95,19 +96,29 @@ def open_or_create(
     if tasks is not None:
         raise ValueError(f"{path} exists already, with {len(model.tasks)} tasks; --tasks is for a new model")
     refuse_other_learner(path, model, asked.learner, settings)
-    return model, False, find_fields(asked.files, asked.reading, model)
+    fields = find_fields(asked.files, asked.reading, model)
+    return model, False, replace(fields, lines=absent_fields(asked.files, asked.reading, fields.schema))
 
 
 def _new_model(asked: Any, settings: dict[str, Any], tasks: Any, default: str, fields: Fields) -> Model | Multiclass:
     name, declared = asked.learner or default, {"tasks": tasks, "schema": fields.schema}
     if asked.multiclass:
+        _refuse_no_labels(fields)
         return Multiclass(name, **declared, **settings)
     model = Model(name, **declared, **settings)
+    if model.target != "point":
+        _refuse_no_labels(fields)
     if model.target == "binary" and model.classes is None:
         _refuse_more_classes(fields)
         if _are_two_words(fields.labels):
             return Model(name, **declared, classes=sorted(fields.labels), **settings)
     return model
+
+
+def _refuse_no_labels(fields: Fields) -> None:
+    """The field of the label is always empty."""
+    if fields.no_labels is not None:
+        raise ValueError(fields.no_labels)
 
 
 def _refuse_more_classes(fields: Fields) -> None:
@@ -116,7 +127,7 @@ def _refuse_more_classes(fields: Fields) -> None:
         return
     if fields.schema.round is not None and {*fields.labels} == {-1, 0, 1}:  # 0: nothing is learned of this task
         return
-    shown = ", ".join(show_value(label) for label in fields.labels[:3])
+    shown = ", ".join(show_value(plain_label(label)) for label in fields.labels[:3])
     what = f"the field {fields.schema.label!r} has more than two labels ({shown}, ...)"
     if all(isinstance(label, int | float) and not isinstance(label, bool) for label in fields.labels):
         raise ValueError(f"{what}; add --regression if they are numbers to predict, --multiclass if they are classes")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -75,6 +76,8 @@ class Fields:
     labels: tuple[Any, ...] = ()
     stopped: KeyboardInterrupt | None = None
     """The signal that came while lines of standard input were waited for."""
+    no_labels: str | None = None
+    """Where nothing can be learned because the field of the label is always empty: what to say."""
 
 
 def find_fields(files: tuple[str, ...], reading: Any, model: Any) -> Fields:
@@ -139,6 +142,21 @@ def _expect_fit(file: str, reading: Any, schema: Any) -> None:
         expect_fields(schema, fields_of(sampled.records), f"{file} has no field", needs_label=True)
 
 
+def absent_fields(files: tuple[str, ...], reading: Any, schema: Any) -> tuple[str, ...]:
+    """What to tell of files of records where none of the first has a field that the schema of a known model names."""
+    from weft.encoding.collected import expect_fields, fields_of
+
+    lines = list[str]()
+    for file in files if schema is not None else ():
+        sampled = _sample(file, reading) if os.path.isfile(file) else None
+        if sampled is not None and sampled.records:
+            try:
+                expect_fields(schema, fields_of(sampled.records), f"{file} has no field", needs_label=True)
+            except ValueError as error:
+                lines.append(f"note: {error}")
+    return tuple(lines)
+
+
 def told_of(files: tuple[str, ...], reading: Any, quiet: bool = False) -> Fields:
     """The same where there is no model yet; what was found is told, unless that is not wanted."""
     from weft.cli.tables import tell
@@ -152,8 +170,10 @@ def told_of(files: tuple[str, ...], reading: Any, quiet: bool = False) -> Fields
 
 
 def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
+    from weft.encoding.careful import value_at
     from weft.encoding.collected import expect_fields, fields_of
     from weft.kinds.inference import infer_records
+    from weft.kinds.missing import is_missing
     from weft.names import show_name
     from weft.schema import Schema, nearest
 
@@ -167,7 +187,8 @@ def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
     schema = Schema(**found.roles)
     for role in ("task", "label"):
         if getattr(schema, role) is None:
-            known = ", ".join(dict.fromkeys(name for record in records[:20] for name in record))
+            inner = fields_of(records[:20])
+            known = ", ".join(name for name in inner if not any(other.startswith(f"{name}.") for other in inner))
             raise ValueError(f"which field is the {role}? name it with --{role}; the fields are {known}")
     lines = [show_name(schema.summary(found))]
     lines += [f"note: {remark}" for remark in found.remarks]
@@ -175,7 +196,11 @@ def _inferred(file: str, records: list[Any], told: dict[str, Any]) -> Fields:
     lines += [f"note: there is no field {name!r} to ignore; {nearest(name, names)}" for name in absent]
     if schema != given:
         lines.append(f"to say so yourself: {shlex.join(schema.options())}")
-    return Fields(schema, tuple(lines), tuple(found.labels))
+    empty = None
+    if all(is_missing(value_at(record, str(schema.label))) for record in records):
+        rows = f"all of the first {len(records):,} records" if len(records) > 1 else "the only record"
+        empty = f"{shown}: the field {schema.label!r}, the label, is empty in {rows}; name another with --label"
+    return Fields(schema, tuple(lines), tuple(found.labels), no_labels=empty)
 
 
 def _refuse_numbers_as_text(schema: "Schema", records: list[Any], shown: str) -> None:

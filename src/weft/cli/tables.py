@@ -20,6 +20,8 @@ MOST_TASKS = 20
 """So many tasks are shown one by one, unless all are asked for."""
 _LONGEST_NAME = 20
 """Characters of a name that is not folded for the sake of columns that can be spared."""
+BAR = " bar"
+"""A column whose name ends so holds bars: it has no heading, and nobody is told where it is left out."""
 
 
 def console(err: bool = False) -> "Console":
@@ -57,19 +59,23 @@ def fitting_table(
     """
     absent = _left_out(columns, [cells for cells, _ in lines], spare)
     kept = [at for at, name in enumerate(columns) if name not in absent]
-    table = new_table(*(columns[at] for at in kept), title=title)
+    table = new_table(*("" if columns[at].endswith(BAR) else columns[at] for at in kept), title=title)
+    for column, at in zip(table.columns, kept, strict=True):
+        column.justify = "left" if columns[at].endswith(BAR) else column.justify
     for cells, style in lines:
         if style == "bold":
             table.add_section()
         table.add_row(*(cells[at] for at in kept), style=style)
-    if absent:
-        table.caption = "Columns that did not fit: " + ", ".join(name.replace("\n", " ") for name in absent)
+    told = [name.replace("\n", " ") for name in absent if not name.endswith(BAR)]
+    if told:
+        table.caption = "Columns that did not fit: " + ", ".join(told)
         table.caption_justify, table.caption_style = "left", "none"
     return table
 
 
 def _left_out(columns: list[str], rows: list[list[str]], spare: tuple[str, ...]) -> list[str]:
-    lines = [[line for cell in column for line in cell.split("\n")] for column in zip(columns, *rows, strict=True)]
+    heads = ["" if name.endswith(BAR) else name for name in columns]
+    lines = [[line for cell in column for line in cell.split("\n")] for column in zip(heads, *rows, strict=True)]
     wide = {name: max(map(len, column)) + 3 for name, column in zip(columns, lines, strict=True)}
     wide[columns[0]] = min(wide[columns[0]], _LONGEST_NAME + 3)
     dropped, most = list[str](), console().width

@@ -9,6 +9,12 @@ from weft.text.printable import printable
 
 LONGEST_NAME = 18
 """So long a name is not folded for the sake of columns that can be spared."""
+SHORTEST_NAME = 12
+"""Characters of a name on the narrowest screen."""
+FOLDED = "worst task"
+"""A column of names as well, with a figure behind each."""
+LAST = "wins"
+"""What goes at last, where a screen is so narrow that names would be shorter than that."""
 
 Line = list[tuple[str, bool]]
 """Cells: what they say, and whether that is the best of the column."""
@@ -50,24 +56,31 @@ class Fitting:
         from rich.text import Text
 
         dropped: list[str] = []
+        most = options.max_width
         for name in self.spare:
-            if self._width(dropped) <= options.max_width:
+            if self._width(dropped, LONGEST_NAME) <= most:
                 break
             dropped += [name] * (name in self.head)
-        yield self._table(dropped)
+        if self._width(dropped, SHORTEST_NAME) > most:
+            dropped += [LAST] * (LAST in self.head)
+        whole = max(len(text) for line in self.lines for text, _ in line)
+        fitting = [longest for longest in range(SHORTEST_NAME, whole + 1) if self._width(dropped, longest) <= most]
+        yield self._table(dropped, max(fitting, default=SHORTEST_NAME))
         if dropped:
             yield Text(f"Columns that did not fit: {', '.join(dropped)}")
         for sentence in self.foot:  # an indented sentence stays so in every line
             indent = len(sentence) - len(sentence.lstrip())
             yield Padding(Text(printable(sentence.lstrip())), (0, 0, 0, indent), expand=False)
 
-    def _width(self, dropped: list[str]) -> int:
-        """With two columns between figures and one at either edge; a very long name may be folded."""
+    def _width(self, dropped: list[str], longest: int) -> int:
+        """With two columns between figures and one at either edge; names are so long at most."""
         table = [self.head, *([text for text, _ in line] for line in self.lines)]
-        wide = [max(map(len, column)) for column in zip(*table, strict=True) if column[0] not in dropped]
-        return min(wide[0], LONGEST_NAME) + sum(wide[1:]) + 2 * len(wide)
+        wide = {column[0]: max(map(len, column)) for column in zip(*table, strict=True) if column[0] not in dropped}
+        for name, most in ((self.head[0], longest), (FOLDED, longest)):
+            wide[name] = min(wide.get(name, 0), most)
+        return sum(wide.values()) + 2 * len(wide)
 
-    def _table(self, dropped: list[str]) -> Any:
+    def _table(self, dropped: list[str], longest: int) -> Any:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
@@ -76,9 +89,9 @@ class Fitting:
         kept = [at for at, name in enumerate(self.head) if name not in dropped]
         for at in kept:
             if at == 0:
-                table.add_column(
-                    self.head[0], overflow="fold", min_width=min(12, max(len(line[0][0]) for line in self.lines))
-                )
+                table.add_column(self.head[0], overflow="fold", max_width=longest)
+            elif self.head[at] == FOLDED:
+                table.add_column(FOLDED, justify="right", overflow="fold", max_width=longest)
             else:
                 table.add_column(self.head[at], justify="right", no_wrap=True)
         for line in self.lines:

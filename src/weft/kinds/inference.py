@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from weft.kinds.cells import is_number_elsewhere
+from weft.kinds.cells import NUMBER, is_number_elsewhere
 from weft.kinds.dates import DATE_TYPES, is_date
 from weft.kinds.frames import as_frame, as_records, frame_records
 from weft.kinds.missing import is_missing
@@ -21,6 +21,8 @@ LABELS = ("label", "y", "target", "class", "outcome", "is_spam", "spam", "clicke
 TEXTS = ("text", "body", "message", "comment", "review", "content", "description", "subject", "title", "abstract")
 TIMES = ("time", "timestamp", "ts", "date", "datetime", "created", "created_at", "updated_at", "when")
 IDS = ("id", "_id", "uuid", "guid", "event_id", "message_id", "row_id", "record_id")
+_LEAST_TIME = 1e8
+"""Seconds since 1970, in 1973."""
 _LEAST_FOR_ID = 20
 """Records from which on a column of different strings looks like an id."""
 
@@ -92,6 +94,11 @@ def _give_role(name: str, values: list[Any], roles: dict[str, Any], kinds: dict[
             "--decimal , reads a comma as the decimal point, and marks between thousands have to go"
         )
         return
+    if texts and all(NUMBER.fullmatch(text.strip()) for text in texts):
+        remarks.append(
+            f"{name} holds numbers in quotes such as {texts[0].strip()}, which are read as names of a category; write "
+            "numbers without quotes"
+        )
     kind = _kind(name, values)
     if kind == "date":
         if roles.get("time") is None and name.lower() in TIMES:
@@ -120,6 +127,8 @@ def _kind(name: str, values: list[Any]) -> str:
     if any(isinstance(value, DATE_TYPES) for value in there) or (texts and all(map(is_date, texts))):
         return "date"
     is_all_different = len(set(map(repr, there))) == len(there)
+    if name.lower() in TIMES and all(_may_be_seconds(value) for value in there):
+        return "date"
     if name.lower() in IDS and is_all_different and all(map(_may_be_id, there)):
         return "id"
     if not texts:
@@ -135,6 +144,11 @@ def _kind(name: str, values: list[Any]) -> str:
     if is_id and mean <= 5.0:
         return "id"
     return "category"
+
+
+def _may_be_seconds(value: Any) -> bool:
+    """A number of seconds, or of parts of a second, since 1970."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= _LEAST_TIME
 
 
 def _may_be_id(value: Any) -> bool:
