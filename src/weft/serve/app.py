@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from starlette.routing import Route as StarletteRoute
@@ -23,6 +24,8 @@ from weft.serve.tokens import COOKIE, Tokens, allows
 from weft.serve.tokens import Scope as Permission
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+"""What proxies add to the requests of others."""
 _REFRESH = 1.0  # seconds between two looks at the file of tokens
 
 
@@ -81,15 +84,38 @@ def _cookie(scope: Scope) -> str:
 
 
 def expect_local(scope: Scope) -> None:
-    """Without tokens, a page of another site must not reach the service through a browser on this machine."""
+    """Without tokens, nobody but programs of this machine may come in, also after the last token was removed.
+
+    Neither another machine, which may claim any name of the host, nor a proxy that hands on what others ask, nor a page
+    of another site in a browser of this machine.
+    """
+    client = scope.get("client")
+    if client is not None and client[0] != "127.0.0.1" and not _is_loopback(client[0]):
+        raise _not_local()
+    if any(header(scope, name) is not None for name in FORWARDED):
+        raise _not_local()
     host = (header(scope, b"host") or b"").decode("latin-1")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     origin = header(scope, b"origin")
     if name.lower() not in LOCAL or (origin is not None and origin.decode("latin-1") != f"http://{host}"):
-        raise Problem(
-            "not_local", 403, "a service without tokens answers requests to 127.0.0.1 and localhost only",
-            "add tokens with weft token add",
-        )  # fmt: skip
+        raise _not_local()
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback
+
+
+def _not_local() -> Problem:
+    return Problem(
+        "not_local", 403,
+        "a service without tokens answers requests to 127.0.0.1 and localhost only, from this machine",
+        "add tokens with weft token add",
+    )  # fmt: skip
 
 
 class Endpoint:
