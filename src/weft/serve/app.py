@@ -15,9 +15,9 @@ from weft.serve import routes
 from weft.serve.calls import Call
 from weft.serve.dashboard import see
 from weft.serve.figures import Figures
-from weft.serve.http import Gone, Receive, Scope, Send, header, problem_answer, read_body, send_answer
+from weft.serve.http import Gone, Receive, Scope, Send, header, pass_over, problem_answer, read_body, send_answer
 from weft.serve.limits import Limits
-from weft.serve.problems import Problem
+from weft.serve.problems import Problem, stopping
 from weft.serve.routes import ROUTES, Route
 from weft.serve.service import Service
 from weft.serve.tokens import COOKIE, Tokens, allows
@@ -135,6 +135,11 @@ class Endpoint:
                 await send_answer(send, answer)
         except Gone:
             status = 499
+        except asyncio.CancelledError:
+            if not app.stopping.is_set():
+                raise
+            status = 503
+            await send_answer(send, problem_answer(stopping()))
         except Problem as problem:
             status = problem.status
             route = self._routes.get(scope["method"])
@@ -160,11 +165,15 @@ class Endpoint:
         service = app.service
         if route.ready and service is None:
             raise Problem("starting", 503, "the service is starting", "try again in a moment", retry_after=1)
-        limits, body = app.limits, b""
+        limits, body, is_late = app.limits, b"", app.stopping.is_set()
         if route.request is not None and not route.streams:
             body = await read_body(scope, receive, limits.body, limits.seconds)
             if route.handler is routes.predict and b'"remember"' in body:
                 app.door.check(scope, route, remembers=True)
+        if is_late and route.ready:
+            if route.streams:
+                await pass_over(receive, limits.upload, limits.seconds)
+            raise stopping()
         call = Call(service, scope, receive, send, body, held, limits, app.stopping, app.door.scope_of)  # type: ignore[arg-type]
         return await route.handler(call)
 

@@ -20,7 +20,7 @@ from weft.serve.folder import Config
 from weft.serve.history import History, Seen
 from weft.serve.log import Log
 from weft.serve.preparing import Group, Pending
-from weft.serve.problems import Problem
+from weft.serve.problems import Problem, stopping
 from weft.serve.recovery import Recovered
 from weft.serve.requests import Done, Outcome, Request
 from weft.serve.together import Turns
@@ -104,7 +104,7 @@ class Writer:
         """Queue a job; Problem if more than `most` requests wait already, or if the service is stopping."""
         with self._turn:
             if self._is_stopping:
-                raise Problem("stopping", 503, "the service is stopping", "try again in a moment", retry_after=2)
+                raise stopping()
             if self._waiting + len(job.requests) > most and self._waiting:
                 raise Problem("busy", 503, "too many requests are waiting", "try again in a moment", retry_after=1)
             self._jobs.append(job)
