@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from weft.serve.applying import NOTHING, Issued
+from weft.serve.applying import NOTHING, Issued, split
 from weft.serve.checkpointing import Checkpointing
 from weft.serve.entries import Feedback, Forget, Gone, Learn, Policy
 from weft.serve.figures import Figures
@@ -240,7 +240,7 @@ class Writer:
                     if isinstance(entry, Learn) and entry.id is not None:
                         self._log.release(entry.id)
                     status = 409 if isinstance(entry, Policy) else 422
-                    outcomes.append(Problem("refused", status, issued, "see the message"))
+                    outcomes.append(Problem("refused", status, *split(issued)))
                 else:
                     recent.append(issued)
                     outcomes.append(Done(seq, issued))
