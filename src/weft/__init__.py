@@ -8,11 +8,13 @@ Names are loaded when they are first used, so that `import weft` costs nothing.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # that of `typing`, whose import takes as long as everything else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from weft.client import Client
     from weft.client.asynchronous import AsyncClient
     from weft.evaluation.comparison import compare
@@ -56,7 +58,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _PACKAGES:

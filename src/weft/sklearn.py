@@ -31,6 +31,7 @@ from weft.learners.catalogue import as_learner, catalogue, for_numbers
 from weft.maths.losses import LOGISTIC
 from weft.model import Model
 from weft.reductions.per_class import Multiclass
+from weft.storage.rows import first_masked
 from weft.stream import Stream
 
 ONE_TASK = "all"
@@ -77,6 +78,8 @@ class _TaskEstimator(BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, task: Any, *, reset: bool) -> tuple[Any, Any]:
         """Features and tasks of X, checked."""
         column = self.task
+        _refuse_masked("X", X)
+        _refuse_masked("task", task)
         if column is None:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
             if reset:
@@ -132,6 +135,8 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         rows, names = self._rows(X, task, reset=reset)
+        _refuse_masked("y", y)
+        _refuse_masked("classes", classes)
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
         if reset:
@@ -190,6 +195,8 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> float:
         """The share of rows whose class is predicted."""
+        _refuse_masked("y", y)
+        _refuse_masked("sample_weight", sample_weight)
         hits = self.predict(X, task) == column_or_1d(y)
         return float(np.average(hits, weights=sample_weight))
 
@@ -221,6 +228,7 @@ class TaskRegressor(RegressorMixin, _TaskEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         rows, names = self._rows(X, task, reset=reset)
+        _refuse_masked("y", y)
         y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
         if reset:
             self.model_: Any = Model(self.learner, **for_numbers(self.learner, self._parameters))
@@ -236,7 +244,16 @@ class TaskRegressor(RegressorMixin, _TaskEstimator):  # type: ignore[misc]
         """The coefficient of determination, R^2."""
         from sklearn.metrics import r2_score
 
+        _refuse_masked("y", y)
+        _refuse_masked("sample_weight", sample_weight)
         return float(r2_score(y, self.predict(X, task), sample_weight=sample_weight))
+
+
+def _refuse_masked(what: str, values: Any) -> None:
+    """scikit-learn reads what is behind a mask; weft takes it for what it is: not there."""
+    if (at := first_masked(values)) is not None:
+        where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), at, strict=False))
+        raise ValueError(f"{where}: {what} is masked; give it a value, such as {what}.filled(...), or drop the row")
 
 
 def _names(task: Any, n: int) -> Any:

@@ -207,3 +207,44 @@ def test_refusals(call, message):
     X, y, user, _ = made(40)
     with pytest.raises((ValueError, TypeError), match=message):
         call(X, y, user)
+
+
+def masked(values, at):
+    """As NumPy has it: what is behind the mask is still there."""
+    found = np.ma.array(values)
+    found[at] = np.ma.masked
+    return found
+
+
+@pytest.mark.parametrize("kind", [TaskClassifier, TaskRegressor])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m, X, y, user: m.fit(masked(X, (5, 1)), y, task=user), "row 5, column 1: X is masked; give it a value"),
+        (
+            lambda m, X, y, user: m.set_params(task=2).fit(masked(np.round(X), (5, 2)), y),
+            "row 5, column 2: X is masked",
+        ),
+        (lambda m, X, y, user: m.fit(X, masked(y, 3), task=user), "row 3: y is masked"),
+        (lambda m, X, y, user: m.fit(X, y, task=masked(user, 4)), "row 4: task is masked"),
+        (lambda m, X, y, user: m.fit(X, y, task=user).predict(masked(X, (0, 0)), task=user), "row 0, column 0: X is"),
+        (lambda m, X, y, user: m.fit(X, y, task=user).score(X, masked(y, 7), task=user), "row 7: y is masked"),
+        (
+            lambda m, X, y, user: m.fit(X, y, task=user).score(X, y, masked(np.ones(len(y)), 2), user),
+            "row 2: sample_weight is masked",
+        ),
+    ],
+)
+def test_what_is_masked_is_refused_by_its_place(kind, call, message):
+    X, _, user, score = made(40)
+    with pytest.raises(ValueError, match=message):
+        call(kind("pa"), X, np.sign(score), np.array(user))
+
+
+def test_masked_classes_are_refused_and_masks_of_nothing_do_no_harm():
+    X, y, user, _ = made(40)
+    with pytest.raises(ValueError, match="row 1: classes is masked"):
+        TaskClassifier("pa").partial_fit(X, y, classes=np.ma.array(["no", "yes"], mask=[False, True]), task=user)
+    plain = TaskClassifier("pa").fit(X, y, task=user)
+    same = TaskClassifier("pa").fit(np.ma.array(X), np.ma.array(y), task=np.ma.array(user))
+    assert same.model_.to_bytes() == plain.model_.to_bytes()

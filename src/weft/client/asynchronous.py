@@ -7,7 +7,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from weft.client.service import RETRIES, TRY_AGAIN, ServiceError, Uploaded, error_of, groups_of, in_path, plain_row
+from weft.client.service import (
+    RETRIES,
+    TRY_AGAIN,
+    Policy,
+    ServiceError,
+    Uploaded,
+    error_of,
+    event_of,
+    groups_of,
+    in_path,
+    line_of,
+    policy_in,
+    row_of,
+    with_tasks,
+)
 
 try:
     import httpx
@@ -43,23 +57,28 @@ class AsyncClient:
     async def learn_one(
         self, x: Any, y: Any = None, task: Any = None, *, weight: float | None = None, id: str | None = None
     ) -> float | None:
-        """Learn one event, durably; the score issued before. Sent again under the same id if no answer comes."""
-        event = {"id": id or uuid.uuid4().hex, "task": task, "x": plain_row(x), "y": y}
-        if weight is not None:
-            event["weight"] = weight
-        return (await self._json("POST", "/v1/learn", event))["score"]  # type: ignore[no-any-return]
+        """Learn one event or record, durably; the score issued before."""
+        return (await self._json("POST", "/v1/learn", event_of(x, y, task, weight, id)))["score"]  # type: ignore[no-any-return]
 
-    async def predict_one(self, x: Any, task: Any) -> float | None:
+    async def predict_one(self, x: Any, task: Any = None) -> float | None:
         """The score of one event, without learning."""
         return (await self.predict(x, task))["score"]  # type: ignore[no-any-return]
 
-    async def predict_proba_one(self, x: Any, task: Any) -> float | None:
+    async def predict_proba_one(self, x: Any, task: Any = None) -> float | None:
         """The probability of the positive label; None where scores are not log-odds."""
         return (await self.predict(x, task))["probability"]  # type: ignore[no-any-return]
 
-    async def explain(self, x: Any, task: Any) -> dict[str, Any]:
+    async def score(self, X: Iterable[Any], task: Any = None) -> list[float | None]:
+        """The scores of rows with a task each, or of one task, or of records: one request for each."""
+        return [await self.predict_one(x, each) for x, each in with_tasks(X, task)]
+
+    async def predict_proba(self, X: Iterable[Any], task: Any = None) -> list[float | None]:
+        """The probabilities of the positive label, for rows as in `score`."""
+        return [await self.predict_proba_one(x, each) for x, each in with_tasks(X, task)]
+
+    async def explain(self, x: Any, task: Any = None) -> dict[str, Any]:
         """The score in its parts."""
-        return await self._json("POST", "/v1/explain", {"task": task, "x": plain_row(x)})
+        return await self._json("POST", "/v1/explain", row_of(x, task))
 
     async def forget(self, task: Any) -> dict[str, Any]:
         """Remove a task."""
@@ -69,15 +88,21 @@ class AsyncClient:
         """What a task gives to others, and receives from them."""
         await self._json("PUT", f"/v1/tasks/{in_path(task)}/policy", {"gives": gives, "receives": receives})
 
+    async def policy(self, task: Any) -> Policy:
+        """What a task gives to others, and receives from them."""
+        return policy_in(await self.task(task))
+
     async def to_bytes(self) -> bytes:
         """The model as the bytes of its file."""
         return await self._request("GET", "/v1/model", None)
 
     # --- as a service ---
 
-    async def predict(self, x: Any, task: Any, *, remember: bool = False, id: str | None = None) -> dict[str, Any]:
+    async def predict(
+        self, x: Any, task: Any = None, *, remember: bool = False, id: str | None = None
+    ) -> dict[str, Any]:
         """Score, probability and label; with `remember` also the id under which `feedback` takes the label."""
-        event: dict[str, Any] = {"task": task, "x": plain_row(x)}
+        event = row_of(x, task)
         if remember:
             event |= {"remember": True, "id": id or uuid.uuid4().hex}
         return await self._json("POST", "/v1/predict", event)
@@ -87,11 +112,11 @@ class AsyncClient:
         return await self._json("POST", "/v1/feedback", {"id": id, "y": y, "correct": correct})
 
     async def learn(self, events: Iterable[Mapping[str, Any]], *, at_once: int = 5000) -> Uploaded:
-        """Learn events: dicts as for POST /v1/events. Each has an id, its own or a new one, and is learned once."""
+        """Learn events or records, as `weft.Client.learn` does."""
         total = Uploaded(0, 0, [], 0)
         before = 0
         for group in groups_of(events, at_once):
-            body = b"\n".join(json.dumps({"id": uuid.uuid4().hex, **event}, default=list).encode() for event in group)
+            body = b"\n".join(map(line_of, group))
             total = total.with_answer(json.loads(await self._request("POST", "/v1/events", body)), before)
             before += len(group)
         return total

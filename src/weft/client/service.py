@@ -6,16 +6,20 @@ it, and learns it once.
 
 import http.client
 import json
+import math
 import os
 import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 RETRIES = 6
 """Times that a request is sent again, waiting twice as long each time."""
+FIELDS = frozenset(("id", "task", "x", "y", "weight", "record", "correct"))
+"""Of a line of an upload; a dict with others is a record."""
 TRY_AGAIN = (408, 429, 502, 503, 504)
 """Answers after which a request is sent again."""
 
@@ -30,6 +34,13 @@ class ServiceError(ValueError):
         self.code = error.get("code")
         self.field = error.get("field")
         self.remedy = remedy
+
+
+class Policy(NamedTuple):
+    """What a task gives to others, and receives from them."""
+
+    gives: bool
+    receives: bool
 
 
 class Uploaded(NamedTuple):
@@ -78,23 +89,31 @@ class Client:
     def learn_one(
         self, x: Any, y: Any = None, task: Any = None, *, weight: float | None = None, id: str | None = None
     ) -> float | None:
-        """Learn one event, durably; the score issued before. Sent again under the same id if no answer comes."""
-        event = {"id": id or uuid.uuid4().hex, "task": task, "x": plain_row(x), "y": y}
-        if weight is not None:
-            event["weight"] = weight
-        return self._post("/v1/learn", event)["score"]  # type: ignore[no-any-return]
+        """Learn one event, durably; the score issued before. Sent again under the same id if no answer comes.
 
-    def predict_one(self, x: Any, task: Any) -> float | None:
-        """The score of one event, without learning."""
-        return self._post("/v1/predict", {"task": task, "x": plain_row(x)})["score"]  # type: ignore[no-any-return]
+        Without a task, x is a record by the schema of the service: `learn_one({"user": "ann", "spam": 1, ...})`.
+        """
+        return self._post("/v1/learn", event_of(x, y, task, weight, id))["score"]  # type: ignore[no-any-return]
 
-    def predict_proba_one(self, x: Any, task: Any) -> float | None:
+    def predict_one(self, x: Any, task: Any = None) -> float | None:
+        """The score of one event, or of a record, without learning."""
+        return self._post("/v1/predict", row_of(x, task))["score"]  # type: ignore[no-any-return]
+
+    def predict_proba_one(self, x: Any, task: Any = None) -> float | None:
         """The probability of the positive label; None where scores are not log-odds."""
-        return self._post("/v1/predict", {"task": task, "x": plain_row(x)})["probability"]  # type: ignore[no-any-return]
+        return self._post("/v1/predict", row_of(x, task))["probability"]  # type: ignore[no-any-return]
 
-    def explain(self, x: Any, task: Any) -> dict[str, Any]:
+    def score(self, X: Iterable[Any], task: Any = None) -> list[float | None]:
+        """The scores of rows with a task each, or of one task, or of records: one request for each."""
+        return [self.predict_one(x, each) for x, each in with_tasks(X, task)]
+
+    def predict_proba(self, X: Iterable[Any], task: Any = None) -> list[float | None]:
+        """The probabilities of the positive label, for rows as in `score`."""
+        return [self.predict_proba_one(x, each) for x, each in with_tasks(X, task)]
+
+    def explain(self, x: Any, task: Any = None) -> dict[str, Any]:
         """The score in its parts."""
-        return self._post("/v1/explain", {"task": task, "x": plain_row(x)})
+        return self._post("/v1/explain", row_of(x, task))
 
     def forget(self, task: Any) -> dict[str, Any]:
         """Remove a task."""
@@ -103,6 +122,10 @@ class Client:
     def set_policy(self, task: Any, gives: bool = True, receives: bool = True) -> None:
         """What a task gives to others, and receives from them."""
         self._json("PUT", f"/v1/tasks/{in_path(task)}/policy", {"gives": gives, "receives": receives})
+
+    def policy(self, task: Any) -> Policy:
+        """What a task gives to others, and receives from them."""
+        return policy_in(self.task(task))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, as it is now."""
@@ -116,9 +139,9 @@ class Client:
 
     # --- as a service ---
 
-    def predict(self, x: Any, task: Any, *, remember: bool = False, id: str | None = None) -> dict[str, Any]:
+    def predict(self, x: Any, task: Any = None, *, remember: bool = False, id: str | None = None) -> dict[str, Any]:
         """Score, probability and label; with `remember` also the id under which `feedback` takes the label."""
-        event: dict[str, Any] = {"task": task, "x": plain_row(x)}
+        event = row_of(x, task)
         if remember:
             event |= {"remember": True, "id": id or uuid.uuid4().hex}
         return self._post("/v1/predict", event)
@@ -128,10 +151,13 @@ class Client:
         return self._post("/v1/feedback", {"id": id, "y": y, "correct": correct})
 
     def learn(self, events: Iterable[Mapping[str, Any]], *, at_once: int = 5000) -> Uploaded:
-        """Learn events: dicts as for POST /v1/events. Each has an id, its own or a new one, and is learned once."""
+        """Learn events: dicts as for POST /v1/events, or records by the schema of the service.
+
+        Each has an id, its own or a new one, and is learned once.
+        """
         total, before = Uploaded(0, 0, [], 0), 0
         for group in groups_of(events, at_once):
-            body = b"\n".join(json.dumps({"id": uuid.uuid4().hex, **event}, default=list).encode() for event in group)
+            body = b"\n".join(map(line_of, group))
             total = total.with_answer(json.loads(self._request("POST", "/v1/events", body)), before)
             before += len(group)
         return total
@@ -196,9 +222,74 @@ class Client:
 
 def plain_row(x: Any) -> Any:
     """A row as JSON takes it: a dict of numbers, or a list."""
-    if isinstance(x, Mapping):
-        return {name: float(value) for name, value in x.items()}
-    return [float(value) for value in x]
+    named = x.items() if isinstance(x, Mapping) else enumerate(x)
+    row = {}
+    for name, value in named:
+        try:
+            row[name] = float(value)
+        except (TypeError, ValueError):
+            told = f"feature {name!r} is {value!r}, not a number; give a number, or a record without a task beside it"
+            raise ValueError(told) from None
+    return row if isinstance(x, Mapping) else list(row.values())
+
+
+def plain_record(record: Any) -> dict[str, Any]:
+    """A record as JSON takes it: NaN is missing, a date is its text, numbers of NumPy are numbers."""
+    if not isinstance(record, Mapping):
+        raise ValueError("the task is missing; name the task of the row, or give a record: a dict by the schema")
+    return {str(name): _plain_value(value) for name, value in record.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None if math.isnan(value) else str(value)
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Mapping):
+        return plain_record(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Iterable):
+        return [_plain_value(each) for each in value]
+    return _plain_value(float(value))
+
+
+def row_of(x: Any, task: Any) -> dict[str, Any]:
+    """A row of a task, or a record, as a message."""
+    return {"record": plain_record(x)} if task is None else {"task": task, "x": plain_row(x)}
+
+
+def event_of(x: Any, y: Any, task: Any, weight: float | None, id: str | None) -> dict[str, Any]:
+    """An event, or a record with its label, as a message."""
+    event = {"id": id or uuid.uuid4().hex, **row_of(x, task)}
+    if task is not None or y is not None:
+        event["y"] = y
+    if weight is not None:
+        event["weight"] = weight
+    return event
+
+
+def line_of(event: Mapping[str, Any]) -> bytes:
+    """A line of an upload: an event as it is, and anything else as a record."""
+    message = event if event.keys() <= FIELDS else {"record": plain_record(event)}
+    return json.dumps({"id": uuid.uuid4().hex, **message}, default=list).encode()
+
+
+def policy_in(figures: Mapping[str, Any]) -> Policy:
+    """The policy of a task among its figures."""
+    if "gives" not in figures:
+        raise ValueError("the learner of this service keeps no policies of tasks; auto, adaptive and mt-ogd do")
+    return Policy(figures["gives"], figures["receives"])
+
+
+def with_tasks(X: Iterable[Any], task: Any) -> list[tuple[Any, Any]]:
+    """Rows, each with its task: a list of tasks, one task for all, or none for records."""
+    rows = list(X)
+    if not isinstance(task, list):
+        return [(x, task) for x in rows]
+    if len(task) != len(rows):
+        raise ValueError(f"there are {len(rows)} rows and {len(task)} tasks; give one task per row")
+    return list(zip(rows, task, strict=True))
 
 
 def in_path(task: Any) -> str:

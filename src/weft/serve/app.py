@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from starlette.routing import Route as StarletteRoute
@@ -14,15 +15,17 @@ from weft.serve import routes
 from weft.serve.calls import Call
 from weft.serve.dashboard import see
 from weft.serve.figures import Figures
-from weft.serve.http import Gone, Receive, Scope, Send, header, problem_answer, read_body, send_answer
+from weft.serve.http import Gone, Receive, Scope, Send, header, pass_over, problem_answer, read_body, send_answer
 from weft.serve.limits import Limits
-from weft.serve.problems import Problem
+from weft.serve.problems import Problem, stopping
 from weft.serve.routes import ROUTES, Route
 from weft.serve.service import Service
 from weft.serve.tokens import COOKIE, Tokens, allows
 from weft.serve.tokens import Scope as Permission
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+"""What proxies add to the requests of others."""
 _REFRESH = 1.0  # seconds between two looks at the file of tokens
 
 
@@ -81,15 +84,38 @@ def _cookie(scope: Scope) -> str:
 
 
 def expect_local(scope: Scope) -> None:
-    """Without tokens, a page of another site must not reach the service through a browser on this machine."""
+    """Without tokens, nobody but programs of this machine may come in, also after the last token was removed.
+
+    Neither another machine, which may claim any name of the host, nor a proxy that hands on what others ask, nor a page
+    of another site in a browser of this machine.
+    """
+    client = scope.get("client")
+    if client is not None and client[0] != "127.0.0.1" and not _is_loopback(client[0]):
+        raise _not_local()
+    if any(header(scope, name) is not None for name in FORWARDED):
+        raise _not_local()
     host = (header(scope, b"host") or b"").decode("latin-1")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     origin = header(scope, b"origin")
     if name.lower() not in LOCAL or (origin is not None and origin.decode("latin-1") != f"http://{host}"):
-        raise Problem(
-            "not_local", 403, "a service without tokens answers requests to 127.0.0.1 and localhost only",
-            "add tokens with weft token add",
-        )  # fmt: skip
+        raise _not_local()
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback
+
+
+def _not_local() -> Problem:
+    return Problem(
+        "not_local", 403,
+        "a service without tokens answers requests to 127.0.0.1 and localhost only, from this machine",
+        "add tokens with weft token add",
+    )  # fmt: skip
 
 
 class Endpoint:
@@ -109,6 +135,11 @@ class Endpoint:
                 await send_answer(send, answer)
         except Gone:
             status = 499
+        except asyncio.CancelledError:
+            if not app.stopping.is_set():
+                raise
+            status = 503
+            await send_answer(send, problem_answer(stopping()))
         except Problem as problem:
             status = problem.status
             route = self._routes.get(scope["method"])
@@ -134,11 +165,15 @@ class Endpoint:
         service = app.service
         if route.ready and service is None:
             raise Problem("starting", 503, "the service is starting", "try again in a moment", retry_after=1)
-        limits, body = app.limits, b""
+        limits, body, is_late = app.limits, b"", app.stopping.is_set()
         if route.request is not None and not route.streams:
             body = await read_body(scope, receive, limits.body, limits.seconds)
             if route.handler is routes.predict and b'"remember"' in body:
                 app.door.check(scope, route, remembers=True)
+        if is_late and route.ready:
+            if route.streams:
+                await pass_over(receive, limits.upload, limits.seconds)
+            raise stopping()
         call = Call(service, scope, receive, send, body, held, limits, app.stopping, app.door.scope_of)  # type: ignore[arg-type]
         return await route.handler(call)
 

@@ -150,13 +150,14 @@ class Gate:
             self._check_task(task)
         values = x.values() if isinstance(x, dict) else x or ()
         if values and not max(map(abs, values)) <= LARGEST:
-            raise Problem(
-                "bad_value", 422, f"a value of x is beyond {LARGEST:g}", "scale values down", field="x",
-            )  # fmt: skip
+            raise _too_large(x)
 
     def _check_task(self, task: Task | None) -> None:
         if isinstance(task, int) and not -LARGEST_TASK <= task < LARGEST_TASK:
-            raise Problem("bad_task", 422, "the task is an integer of more than 64 bits", "use a string", field="task")
+            raise Problem(
+                "bad_task", 422, f"the task {str(task)[:40]} is an integer of more than 64 bits", "use a string",
+                field="task",
+            )  # fmt: skip
         if isinstance(task, tuple):
             try:
                 plain(task, "task")
@@ -199,3 +200,13 @@ class Gate:
                 "send as many", field="x",
             )  # fmt: skip
         return max(self._columns, width)
+
+
+def _too_large(x: Any) -> Problem:
+    """The first value of a row that is beyond the limit."""
+    named = x.items() if isinstance(x, dict) else enumerate(x)
+    name, value = next((name, value) for name, value in named if not abs(value) <= LARGEST)
+    field = f"x.{name:.60}" if isinstance(x, dict) else f"x[{name}]"
+    return Problem(
+        "bad_value", 422, f"{field} is {value:g}, beyond {LARGEST:g}", "scale values down, or leave it out", field=field
+    )

@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +16,7 @@ from weft.serve import messages
 from weft.serve.entries import Label, Row, Task, as_task
 from weft.serve.limits import Limits, expect_event, expect_id
 from weft.serve.problems import Problem
+from weft.serve.refusals import no_json, wrong_message
 from weft.serve.requests import ToFeedBack, ToLearn, ToRemember
 
 Message = TypeVar("Message")
@@ -34,12 +35,10 @@ def decoded(decode: Callable[[bytes], Message], body: bytes) -> Message:
     try:
         return decode(body)
     except msgspec.ValidationError as error:
-        text = str(error)
-        what, _, where = text.partition(" - at `$")
-        field = where.removesuffix("`").lstrip(".") or None
-        raise Problem("bad_message", 422, what, "see /v1/openapi.json for what is expected", field=field) from None
+        kind = cast(Any, decode).__self__.type
+        raise wrong_message(str(error), body, kind.__struct_fields__) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Problem("bad_json", 422, f"the body is not JSON: {error}", "send one JSON object in UTF-8") from None
+        raise no_json(str(error), body) from None
     except RecursionError:
         raise Problem("bad_json", 422, "the body is nested too deeply", "send a flat object") from None
 
@@ -103,8 +102,9 @@ def event_of(limits: Limits, schema: Schema | None, message: Any, id: str | None
             msgspec.msgpack.encode((task, found.record))
     except (OverflowError, RecursionError, UnicodeEncodeError):
         raise Problem(
-            "bad_value", 422, "an integer has more than 64 bits, or something is nested too deeply", "use a string"
-        ) from None
+            "bad_value", 422, "an integer has more than 64 bits, or something is nested too deeply", "use a string",
+            field="task" if found.record is None else "record",
+        ) from None  # fmt: skip
     except ValueError as error:
         raise Problem(
             "bad_task", 422, str(error), "use a string, an integer or a list of those", field="task"
@@ -121,6 +121,9 @@ def _from_record(schema: Schema | None, message: Any) -> Found:
         )  # fmt: skip
     if message.task is not UNSET or message.x is not UNSET:
         raise Problem("bad_message", 422, "there is a record beside task or x", "send one of the two", field="record")
+    if not message.record:
+        name = schema.task_fields[0]
+        raise Problem("missing", 422, f"the record is empty: {name} is missing", f'send "{name}"', field=name)
     try:
         event = Encoder(schema).event(message.record)
     except Refused as refused:

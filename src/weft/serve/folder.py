@@ -29,7 +29,7 @@ FORMAT = 1
 """Of the folder. A change of any file's layout raises it, and adds a function to `_MIGRATIONS`."""
 OLDEST = 1
 """The earliest format that is read."""
-CONFIG, BASE, LOCK = "config.json", "base.weft", "lock"
+CONFIG, BASE, LOCK, TOKENS = "config.json", "base.weft", "lock", "tokens.json"
 DAY = 86400.0
 _EXPORT = r"export-[0-9a-f]{16}\.weft"
 _LEFT = re.compile(
@@ -79,16 +79,21 @@ class Folder:
 
     def make(self, config: Config, base: bytes | None = None) -> None:
         """A new folder; its configuration is written last, so that a folder without one is not a service yet."""
-        with explaining(self.path, "write"):
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            others = {name for name in os.listdir(self.path) if name != LOCK and not name.startswith(".")} - {BASE}
-        if others:
-            raise ValueError(
-                f"{self.path} holds other files, such as {sorted(others)[0]}; choose a new or an empty folder"
-            )
+        self.begin()
         if base is not None:
             write_atomic(self.path / config.base_file, base)
         self.write(config)
+
+    def begin(self) -> None:
+        """Make the folder, for a service that is still to be configured; ValueError if it is one of something else."""
+        with explaining(self.path, "write"):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            others = {name for name in os.listdir(self.path) if not name.startswith(".")} - {BASE, LOCK, TOKENS}
+        if others:
+            raise ValueError(
+                f"{self.path} is not the folder of a service: it holds other files, such as {sorted(others)[0]}; "
+                "choose a new or an empty folder"
+            )
 
     def write(self, config: Config) -> None:
         """Replace the configuration."""

@@ -39,6 +39,8 @@ def problem_answer(problem: Problem) -> Answer:
     headers: Headers = [JSON]
     if problem.retry_after is not None:
         headers.append((b"retry-after", str(problem.retry_after).encode()))
+    if problem.code == "stopping":
+        headers.append((b"connection", b"close"))
     if problem.allow is not None:
         headers.append((b"allow", problem.allow.encode()))
     if problem.status == 401:
@@ -95,6 +97,12 @@ async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -
             return body
         raise too_large("the body", most)
     return b"".join([piece async for piece in pieces(receive, most, seconds, message)])
+
+
+async def pass_over(receive: Receive, most: int, seconds: float) -> None:
+    """Read what is left of a body: an answer is lost where a connection is closed while the client still sends."""
+    async for _ in pieces(receive, most, seconds):
+        pass
 
 
 def too_large(what: str, most: int) -> Problem:

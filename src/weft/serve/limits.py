@@ -37,12 +37,12 @@ def expect_event(limits: Limits, task: Task | None, x: Row | None, id: str | Non
             "send fewer, or raise --most-features", field="x",
         )  # fmt: skip
     if isinstance(x, dict) and x and max(map(len, x)) > limits.name:
-        _too_long("the name of a feature", limits, "x")
+        _too_long("the name of a feature", max(x, key=len), limits, "x")
     if isinstance(task, str):
         if len(task) > limits.name:
-            _too_long("the task", limits, "task")
+            _too_long("the task", task, limits, "task")
     elif isinstance(task, tuple) and len(str(task)) > limits.name:
-        _too_long("the task", limits, "task")
+        _too_long("the task", str(task), limits, "task")
     if id is not None:
         expect_id(limits, id)
 
@@ -52,11 +52,11 @@ def expect_id(limits: Limits, id: str) -> None:
     if not id:
         raise Problem("bad_id", 422, "the id is empty", "leave it out, or give one", field="id")
     if len(id) > limits.name:
-        _too_long("the id", limits, "id")
+        _too_long("the id", id, limits, "id")
 
 
-def _too_long(what: str, limits: Limits, field: str) -> None:
+def _too_long(what: str, name: str, limits: Limits, field: str) -> None:
     raise Problem(
-        "name_too_long", 422, f"{what} has more than {limits.name:,} characters",
+        "name_too_long", 422, f"{what}, {name[:20]!r}..., has more than {limits.name:,} characters",
         "use a shorter one, or raise --longest-name", field=field,
     )  # fmt: skip

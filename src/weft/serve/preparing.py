@@ -90,12 +90,25 @@ class Group:
         task, x, y, weight, id, record = request
         if id is not None and id in self._ids:
             return self._again(id, request.mark, *self._ids[id])
-        self._gate.check(task, x, y, weight)
+        try:
+            self._gate.check(task, x, y, weight)
+        except Problem as problem:
+            raise self._of_record(problem, y) if record else problem from None
         if id is not None:
             mark = request.mark
             self._ids[id] = self._next, mark
             self._claimed.append((self._next, id, mark))
         return self._append(Learn(task, None if record else x, y, weight, id, record))
+
+    def _of_record(self, problem: Problem, y: Label | None) -> Problem:
+        """The problem of an event as one of its record: its fields are those of the schema."""
+        schema = self._model.schema
+        if schema is not None:
+            names = {"task": schema.task_fields[0], "y": schema.label, "weight": schema.weight}
+            problem.field = names.get(problem.field or "", "record")
+            if problem.field == schema.label and y is None:
+                problem.remedy = f'send "{schema.label}" in the record'
+        return problem
 
     def _again(self, id: str, mark: int, seq: int, known: int) -> Pending | Outcome:
         if mark != known:

@@ -29,3 +29,8 @@ class Problem(Exception):
     def as_json(self) -> dict[str, Any]:
         """The object `error` of an answer."""
         return {"code": self.code, "message": self.message, "field": self.field, "remedy": self.remedy}
+
+
+def stopping() -> Problem:
+    """What came in while the service stops is refused, and not lost: it may be sent again."""
+    return Problem("stopping", 503, "the service is stopping", "try again in a moment", retry_after=2)

@@ -33,6 +33,8 @@ OF_THE_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 """Errors of writing that are nobody's mistake."""
 DEAD_LETTERS = "dead-letters.jsonl"
 """The file in the folder with messages of sources that could not be used, unless another is named."""
+ANSWERING = 0.3
+"""Seconds in which new requests are still answered, with 503, when the service stops: those that were on their way."""
 DRAIN = 20
 """Seconds in which requests that have begun may end when the service stops."""
 
@@ -91,8 +93,11 @@ async def _serve(
     stopped: list[int] = []
 
     def stop(number: int) -> None:
-        stopped.append(number)
         app.stopping.set()
+        loop.call_later(0.0 if stopped or app.service is None else ANSWERING, leave)
+        stopped.append(number)
+
+    def leave() -> None:
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -116,9 +116,20 @@ class Service:
             with writer.lock:
                 score, seq = self.model.predict_one(x, task), writer.seq
         except ValueError as error:
-            raise refused(error) from None
+            raise self._refused(x, error) from None
         self.figures.predictions += 1
         return self.answer(score, task, seq)
+
+    def _refused(self, x: Any, error: Exception) -> Problem:
+        """Why a row cannot be scored: never with names that others have sent."""
+        features = self.model.vocabulary.features
+        if isinstance(x, dict) == features.has_only_columns and len(features):
+            what, other = ("names", "rows without") if isinstance(x, dict) else ("no names", "names")
+            told = f"x has {what}, and the model has learned {other}"
+            return Problem("other_form", 422, told, "send rows as they were learned", field="x")
+        problem = refused(error)
+        problem.field = "x"
+        return problem
 
     def answer(self, score: float, task: Any, seq: int) -> PredictAnswer:
         """A score as an answer."""
@@ -132,6 +143,8 @@ class Service:
             with self.writer.lock:
                 found, seq = self.model.explain(x, task), self.seq
         except (ValueError, TypeError) as error:
+            if (problem := self._refused(x, error)).code == "other_form":
+                raise problem from None
             raise Problem("no_explanation", 409, *applying.split(str(error))) from None
         return ExplainAnswer(_finite(found.score), applying.parts_of(found), task, seq)
 
@@ -149,7 +162,8 @@ class Service:
             with self.writer.lock:
                 row, recent = self.model.tally[name], self.model.tally.recent[name]["error"]
         except (KeyError, ValueError):
-            raise Problem("unknown_task", 404, "the model does not know the task", "see GET /v1/tasks") from None
+            told = f"the model does not know the task {name!r:.60}"
+            raise Problem("unknown_task", 404, told, "see GET /v1/tasks", field="task") from None
         answer = _task_answer({"task": name, **row}, recent)
         with suppress(ValueError):  # learners without a policy
             answer.gives, answer.receives = policy_of(self.model, name)
@@ -229,7 +243,7 @@ def _raise(error: BaseException) -> None:
     raise error
 
 
-def refused(error: ValueError) -> Problem:
+def refused(error: Exception) -> Problem:
     """A sentence of the model as a problem."""
     return Problem("refused", 422, *applying.split(str(error)))
 

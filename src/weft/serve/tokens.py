@@ -13,10 +13,11 @@ from typing import Literal, get_args
 
 import msgspec
 
+from weft.serve.folder import TOKENS
 from weft.store.digests import FileError
 from weft.store.files import write_atomic
 
-FILE = "tokens.json"
+FILE = TOKENS
 COOKIE = "weft"
 """What the cookie of a browser is called that holds a token."""
 Scope = Literal["read", "learn", "admin"]

@@ -13,6 +13,8 @@ from weft.serve.service import Service
 
 GROUP = 1000
 """Lines that are handed to the writer together."""
+LONGEST_WAIT = 0.2
+"""Seconds that a line waits for others."""
 
 
 class Upload:
@@ -22,6 +24,7 @@ class Upload:
         self._service = service
         self._limits: Limits = service.limits
         self._line = 0
+        self._turn = asyncio.Lock()
         self._requests: list[Request] = []
         self._places: list[int] = []
         self._flying: tuple[list[int], asyncio.Future[list[Outcome]]] | None = None
@@ -30,18 +33,38 @@ class Upload:
 
     async def take(self, pieces: AsyncIterator[bytes]) -> None:
         """Learn all lines of a body."""
-        rest = b""
+        ticking = asyncio.create_task(self._tick())
+        try:
+            await self._take(pieces, ticking)
+        finally:
+            ticking.cancel()
+            await asyncio.wait([ticking])
+
+    async def _tick(self) -> None:
+        """Lines of a client that is slow do not wait until there is a group of them."""
+        while True:
+            await asyncio.sleep(LONGEST_WAIT)
+            await self._flush()
+
+    async def _take(self, pieces: AsyncIterator[bytes], ticking: asyncio.Task[None]) -> None:
+        rest = bytearray()
         async for piece in pieces:
-            *lines, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
+            _expect_running(ticking)
+            *lines, after = piece.split(b"\n")
+            if lines and rest:
+                lines[0], rest = bytes(rest) + lines[0], bytearray()
+            rest += after
             for line in lines:
                 self._add(line)
                 if len(self._requests) >= GROUP:
                     await self._flush()
             if len(rest) > self._limits.line:
                 raise too_large(f"line {self._line + 1}", self._limits.line)
-        self._add(rest)
+        self._add(bytes(rest))
         await self._flush()
-        await self._settle()
+        async with self._turn:
+            _expect_running(ticking)
+            await self._settle()
 
     def _add(self, line: bytes) -> None:
         self._line += 1
@@ -56,13 +79,14 @@ class Upload:
             self._reject(self._line, problem)
 
     async def _flush(self) -> None:
-        if not self._requests:
-            return
-        requests, places = self._requests, self._places
-        self._requests, self._places = [], []
-        await self._settle()
-        self._flying = places, asyncio.ensure_future(self._service.submit(requests))
-        await asyncio.sleep(0)  # it is queued now, before anything that comes later
+        async with self._turn:
+            if not self._requests:
+                return
+            requests, places = self._requests, self._places
+            self._requests, self._places = [], []
+            await self._settle()
+            self._flying = places, asyncio.ensure_future(self._service.submit(requests))
+            await asyncio.sleep(0)  # it is queued now, before anything that comes later
 
     async def _settle(self) -> None:
         """Wait for the group that was handed on; the next one is read while that is learned."""
@@ -88,3 +112,9 @@ class Upload:
         self.rejected.sort(key=lambda rejected: rejected.line)
         seq = self.seq or self._service.seq
         return messages.EventsAnswer(self.accepted, self.duplicates, self.rejected, self.refused, seq)
+
+
+def _expect_running(ticking: "asyncio.Task[None]") -> None:
+    """Raise what ended it."""
+    if ticking.done():
+        ticking.result()

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from weft.serve.applying import NOTHING, Issued
+from weft.serve.applying import NOTHING, Issued, split
 from weft.serve.checkpointing import Checkpointing
 from weft.serve.entries import Feedback, Forget, Gone, Learn, Policy
 from weft.serve.figures import Figures
@@ -20,7 +20,7 @@ from weft.serve.folder import Config
 from weft.serve.history import History, Seen
 from weft.serve.log import Log
 from weft.serve.preparing import Group, Pending
-from weft.serve.problems import Problem
+from weft.serve.problems import Problem, stopping
 from weft.serve.recovery import Recovered
 from weft.serve.requests import Done, Outcome, Request
 from weft.serve.together import Turns
@@ -104,7 +104,7 @@ class Writer:
         """Queue a job; Problem if more than `most` requests wait already, or if the service is stopping."""
         with self._turn:
             if self._is_stopping:
-                raise Problem("stopping", 503, "the service is stopping", "try again in a moment", retry_after=2)
+                raise stopping()
             if self._waiting + len(job.requests) > most and self._waiting:
                 raise Problem("busy", 503, "too many requests are waiting", "try again in a moment", retry_after=1)
             self._jobs.append(job)
@@ -240,7 +240,7 @@ class Writer:
                     if isinstance(entry, Learn) and entry.id is not None:
                         self._log.release(entry.id)
                     status = 409 if isinstance(entry, Policy) else 422
-                    outcomes.append(Problem("refused", status, issued, "see the message"))
+                    outcomes.append(Problem("refused", status, *split(issued)))
                 else:
                     recent.append(issued)
                     outcomes.append(Done(seq, issued))

@@ -136,6 +136,8 @@ class _Waiting(io.RawIOBase):
 
 def _standard_input(on_wait: Callable[[], None]) -> Any:
     """Standard input without a buffer, so that one can see whether there is anything to read."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; give the name of a file, or redirect something to it")
     buffered: Any = sys.stdin.buffer
     if not isinstance(buffered, io.BufferedReader) or sys.platform == "win32":
         return buffered
