@@ -19,6 +19,7 @@ from weft.cli.options import (
 )
 from weft.cli.schema_options import told_of
 from weft.cli.tables import console, count, plural, print_json, share, tell
+from weft.text.printable import printable
 
 
 @click.command("tune", epilog=example(
@@ -93,8 +94,7 @@ def _report(found: Any, file: str, events: int, is_share: bool) -> None:
     from rich.table import Table
 
     screen, show = console(), share if is_share else _figure
-    title = f"{found.learner}: {count(events)} events of {file}"
-    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    table = Table(box=None, pad_edge=False)
     for name in ("parameters", "events", "error", "loss"):
         table.add_column(name, justify="left" if name == "parameters" else "right", overflow="fold")
     rows = [("the defaults", found.default), *(("", one) for one in found.candidates[:8] if not one.problem)]
@@ -103,12 +103,28 @@ def _report(found: Any, file: str, events: int, is_share: bool) -> None:
         table.add_row(name or words, count(one.events), show(one.error), _figure(one.loss))
     if found.was_stopped:
         tell(f"weft: stopped; this is the best so far, of {plural(len(found.candidates), 'candidate')}")
+    screen.print(
+        f"{found.learner}: {count(events)} events of {printable(file)}", soft_wrap=True, markup=False, highlight=False
+    )
     screen.print(table)
     failed = [one for one in found.candidates if one.problem]
     if failed:
         tell(f"weft: {len(failed)} candidates were refused, such as: {failed[0].problem}")
-    if found.best is found.default:
-        screen.print("Nothing beats the defaults on these events.", soft_wrap=True)
+    screen.print(_verdict(found), soft_wrap=True)
+
+
+def _verdict(found: Any) -> str:
+    """What the last lines have: the best, or the defaults."""
+    if found.best is not found.default:
+        some = (
+            "" if found.best.events == found.default.events else f" after the first {count(found.best.events)} events"
+        )
+        return f"Better than the defaults{some}:"
+    return (
+        "Nothing tried so far beats the defaults."
+        if found.was_stopped
+        else ("Nothing beats the defaults on these events.")
+    )
 
 
 def _figure(value: float) -> str:
