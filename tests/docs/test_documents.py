@@ -302,8 +302,12 @@ def test_site(tmp_path):
     made = subprocess.run(website, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "site" / "learners" / "auto.html").exists()
+    packages = {name for name in dir(weft) if inspect.ismodule(getattr(weft, name))} - {"geometry"}  # an old address
+    assert {*packages, "sklearn", "river"} <= {path.stem[5:] for path in (tmp_path / "site/reference").glob("*.html")}
     pages = [path for path in (tmp_path / "site").rglob("*.html") if path.name not in ("genindex.html", "search.html")]
     assert len(pages) > 70
+    reference = (tmp_path / "site" / "reference" / "weft.html").read_text(encoding="utf-8")
+    assert re.search(r"<li><p><code[^>]*><span[^>]*>time_limit</span></code>: seconds", reference)  # lists stay lists
     loaded = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//")
     assert [path.name for path in pages if loaded.search(path.read_text(encoding="utf-8"))] == []
 
