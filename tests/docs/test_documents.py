@@ -128,6 +128,15 @@ def test_every_public_name():
     assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", text)] == []
 
 
+@pytest.mark.parametrize("name", [name for name in weft.__all__ if callable(getattr(weft, name))])
+def test_every_public_parameter(name):
+    """Every keyword of functions, and of what makes an object."""
+    codes = " ".join(re.findall(r"`[^`]+`", BLOCK.sub("", read("docs/python.md"))))
+    given = inspect.signature(getattr(weft, name)).parameters.values()
+    keywords = [one.name for one in given if one.default is not one.empty]
+    assert [one for one in keywords if not re.search(rf"\b{one}\b", codes)] == []
+
+
 @pytest.mark.parametrize("owner", [weft.Model, weft.Stream], ids=lambda owner: owner.__name__)
 def test_every_public_method(owner):
     parts = [vars(kind) for kind in owner.__mro__ if kind.__module__.startswith("weft")]

@@ -114,12 +114,13 @@ def tune(
 ) -> Tuned:
     """Search for the parameters of a learner that predict this stream best, in its order.
 
-    candidates  how many sets of parameters to try
-    names       the parameters to tune; by default those that usually are
-    metric      "error" (of classes, or the mean deviation) or "loss", the mean loss of the learner
-    workers     threads; the processors of this machine by default
-    sampler     "random" or "optuna"; Optuna if it is installed
-    fixed       parameters that are not to be changed, such as loss="square"
+    candidates   how many sets of parameters to try
+    names        the parameters to tune; by default those that usually are
+    metric       "error" (of classes, or the mean deviation) or "loss", the mean loss of the learner
+    workers      threads; the processors of this machine by default
+    sampler      "random" or "optuna"; Optuna if it is installed
+    on_progress  called with how many of how many runs of a candidate over a part are done
+    fixed        parameters that are not to be changed, such as loss="square"
 
     Ctrl-C ends the search with the best so far.
     """
