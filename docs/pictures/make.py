@@ -57,8 +57,8 @@ def drawn(title: str, x_name: str, lines: list[Line], top: float, write: Callabl
     )
 
 
-def side_by_side(pictures: list[Picture], width: int = 430, labels: int = 110) -> str:
-    """Panels, with room for the names of the lines at the right of each."""
+def panels_of(pictures: list[Picture], width: int = 430, labels: int = 110) -> str:
+    """Panels, one below the other, with room for the names of the lines at the right of each."""
     panels = [panel(picture, width, HEIGHT, labels) for picture in pictures]
     return file_of("; ".join(picture.title for picture in pictures), panels, width, HEIGHT)
 
@@ -88,7 +88,7 @@ def learning_curves() -> str:
         lines = [Line(name, colours[name], ends, np.mean(runs, axis=0)) for name, runs in curves.items()]
         return drawn(title, "events", lines, top, percent)
 
-    return side_by_side(
+    return panels_of(
         [curves_of("error, all 120 users", everyone, 0.5), curves_of("error, the 20 loners alone", loners, 1.0)]
     )
 
@@ -138,7 +138,7 @@ def separation(k: int = 8, C: float = 2.0**-5, cycles: int = 1000) -> str:
         Line("best fixed weights", GREY, at, best, dash=True),
     ]
     picture = drawn(f"sum of each round's worst loss, {k} tasks", "rounds", lines, 10_000.0, lambda y: f"{y:,.0f}")
-    return side_by_side([picture], width=600, labels=150)
+    return panels_of([picture], width=600, labels=150)
 
 
 # --- own and shared parts --------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def task_variance() -> str:
         return drawn(title, "variance of the tasks", curves, 250.0, lambda y: f"{y:.0f}")
 
     theory = of_rate("theory", "regret, rates by theory")
-    return side_by_side([theory, of_rate("adaptive", "regret, adaptive rates", Hedge=("Hedge", GREY))])
+    return panels_of([theory, of_rate("adaptive", "regret, adaptive rates", Hedge=("Hedge", GREY))])
 
 
 # --- error against budget --------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def budget() -> str:
         lines.append(Line("no budget", GREY, np.array([0.0, x[-1]]), np.array([free, free]), True))
         return drawn(title, "rows, % of what separate Perceptrons keep", lines, 40.0, lambda y: f"{y:.0f}%")
 
-    return side_by_side([of_graph("complete", "error, complete graph"), of_graph("none", "error, no graph")])
+    return panels_of([of_graph("complete", "error, complete graph"), of_graph("none", "error, no graph")])
 
 
 ROOT = Path(__file__).parents[2]

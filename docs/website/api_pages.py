@@ -8,7 +8,7 @@ from typing import Any
 
 from markdown import as_markdown, signature
 
-PACKAGES = ("streams", "evaluation", "guarantees", "reductions", "sklearn", "river", "maths")
+PACKAGES = ("streams", "evaluation", "guarantees", "reductions", "cluster", "sklearn", "river", "maths")
 """Packages whose public names are documented, beside those of `weft` itself."""
 
 

@@ -13,6 +13,9 @@ HOW_TO = (
     "how-to-tenants",
     "how-to-add-a-learner",
     "serve",
+    "cluster",
+    "shards",
+    "scale",
 )
 BACKGROUND = (
     "default",

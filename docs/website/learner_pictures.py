@@ -33,7 +33,7 @@ class Pictures:
         lines = [self.drawing.Line(one, colour, at, self._errors(one)[at - 1]) for one, colour in shown.items()]
         title = f"error so far: {name}"
         picture = self.drawing.drawn(title, "events", lines, 0.6, self.drawing.percent)
-        drawn: str = self.drawing.side_by_side([picture])
+        drawn: str = self.drawing.panels_of([picture])
         return drawn
 
     def _errors(self, name: str) -> np.ndarray:

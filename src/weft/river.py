@@ -2,8 +2,8 @@
 
 The task of an event is one of its features, `x[key]`; without a key all events belong to one task. Numbers and truth
 values are features as they are; a string `us` of the feature `country` is the feature `country=us` with the value 1,
-and None is no feature. The features of an event are learned in the order of their names, so that the order in a dict
-does not matter.
+None and NaN are no feature. The features of an event are learned in the order of their names, so that the order in a
+dict does not matter.
 
 >>> from river import datasets, evaluate, metrics
 >>> model = TaskClassifier(key="empty_server_form_handler")
@@ -16,18 +16,22 @@ True
 import math
 from typing import Any
 
+import numpy as np
+
 try:
     from river import base
 except ModuleNotFoundError:
     raise ImportError("weft.river needs river; install it with pip install 'weft[river]'") from None
 
-from weft.labels import Label, plain_label
+from weft.labels import Label, expect_label
 from weft.learners.catalogue import as_learner, for_numbers
 from weft.model import Model
 from weft.reductions.per_class import Multiclass
 
 ONE_TASK = "all"
 """The name of the task where there is only one."""
+UNSURE = 1000
+"""So many first events are kept where labels are -1, 0 or 1: a further label says that there are more classes."""
 
 
 class TaskClassifier(base.Classifier):  # type: ignore[misc]
@@ -44,15 +48,20 @@ class TaskClassifier(base.Classifier):  # type: ignore[misc]
 
     Labels False and True, 0 and 1 or -1 and +1 are learned by one `weft.Model`, others by a `weft.Multiclass`: the
     first label of a stream of strings does not say what the others will be. It is `model_`, and None before the first
-    label.
+    label. If another label comes after 0 and 1, or -1 and +1, within the first 1,000 events, a `weft.Multiclass` takes
+    over, as if it had learned all of them.
     """
 
     def __init__(self, key: Any = None, learner: str = "auto", **parameters: Any) -> None:
         self.key = key
         self.learner = learner
         self.parameters = parameters
-        as_learner(learner, parameters)
+        built = as_learner(learner, parameters)
+        if built.target != "binary":
+            raise ValueError(f"{built.name} with these parameters does not classify; TaskRegressor predicts numbers")
         self.model_: Model | Multiclass | None = None
+        self._first: list[tuple[Any, Label, Any]] | None = None
+        self._labels: set[Label] = set()
 
     @property
     def _multiclass(self) -> bool:
@@ -64,12 +73,34 @@ class TaskClassifier(base.Classifier):  # type: ignore[misc]
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn an event with its label."""
-        label = plain_label(y)
+        label = expect_label(y)
+        task, features = _event(x, self.key)
+        event = (_in_order(features), label, task)
         if self.model_ is None:
             kind = Model if not isinstance(label, str) and label in (-1, 0, 1) else Multiclass
             self.model_ = kind(self.learner, **self.parameters)
-        task, features = _event(x, self.key)
-        self.model_.learn_one(_in_order(features), label, task)
+            self._first = [] if kind is Model and not isinstance(label, bool) else None
+        self._expect_two_classes(label)
+        self.model_.learn_one(*event)
+        if self._first is not None:
+            self._first.append(event)
+            self._first = self._first if len(self._first) < UNSURE else None
+
+    def _expect_two_classes(self, label: Label) -> None:
+        """Go over to a model of more classes if this label is a third one."""
+        labels = self._labels | {label}
+        if isinstance(self.model_, Multiclass) or labels <= {0, 1} or labels <= {-1, 1}:
+            self._labels = labels
+            return
+        if self._first is None:
+            raise ValueError(
+                f"label {label!r} is none of the two classes that are learned, {self._labels}; if there are more, give "
+                "them as strings"
+            )
+        found = Multiclass(self.learner, **self.parameters)
+        for event in self._first:
+            found.learn_one(*event)
+        self.model_, self._first = found, None
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of every class known so far; empty before the first label."""
@@ -112,7 +143,7 @@ class TaskRegressor(base.Regressor):  # type: ignore[misc]
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """Learn an event with its number."""
         task, features = _event(x, self.key)
-        self.model_.learn_one(_in_order(features), float(y), task)
+        self.model_.learn_one(_in_order(features), y, task)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
         """The number that is expected."""
@@ -154,9 +185,14 @@ def _event(x: dict[Any, Any], key: Any) -> tuple[Any, dict[Any, float]]:
             continue
         if isinstance(value, str):
             features[f"{name}={value}"] = 1.0
-        else:
-            features[name] = float(value)
-    return ONE_TASK if key is None else _name(x[key]), features
+            continue
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"feature {name!r} is {value!r}; give a number, a truth value or a string") from None
+        if not math.isnan(number):
+            features[name] = number
+    return ONE_TASK if key is None else _name(x[key], key), features
 
 
 def _in_order(features: dict[Any, float]) -> dict[Any, float]:
@@ -168,8 +204,10 @@ def _by_name(item: tuple[Any, float]) -> str:
     return str(item[0])
 
 
-def _name(task: Any) -> Any:
+def _name(task: Any, key: Any) -> Any:
     """A task's name: integers also where they came as floats or truth values, other numbers as text."""
-    if isinstance(task, bool | float):
+    if isinstance(task, bool | np.bool_ | float | np.floating):
+        if math.isnan(task):
+            raise ValueError(f"the feature {key!r}, which names the task, is NaN; leave the event out")
         return int(task) if float(task).is_integer() else str(task)
     return task

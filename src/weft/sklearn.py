@@ -26,6 +26,7 @@ try:
 except ModuleNotFoundError:
     raise ImportError("weft.sklearn needs scikit-learn; install it with pip install 'weft[sklearn]'") from None
 
+from weft.kinds.frames import as_frame
 from weft.labels import plain_label
 from weft.learners.catalogue import as_learner, catalogue, for_numbers
 from weft.maths.losses import LOGISTIC
@@ -143,6 +144,7 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
             self._begin(np.unique(y if classes is None else np.asarray(classes)))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r} is not the same as on the last call, which were {self.classes_}")
+        _expect_classes(y, self.classes_)
         self.model_.learn(Stream(rows, [plain_label(label) for label in y.tolist()], names))
         return self
 
@@ -150,13 +152,17 @@ class TaskClassifier(ClassifierMixin, _TaskEstimator):  # type: ignore[misc]
         """A new model for these classes."""
         if len(classes) < 2:
             raise ValueError(f"there is one class only, {classes.tolist()}; a classifier needs at least two classes")
-        self.classes_, labels = classes, [plain_label(label) for label in classes.tolist()]
+        labels = [plain_label(label) for label in classes.tolist()]
+        if self.positive is not None and plain_label(self.positive) not in labels:
+            raise ValueError(f"positive={self.positive!r} is not one of the classes {labels}")
+        built = as_learner(self.learner, self._parameters)
+        if built.target != "binary":
+            raise ValueError(f"{built.name} with these parameters does not classify; TaskRegressor predicts numbers")
+        self.classes_ = classes
         if len(labels) > 2:
             self.model_: Any = Multiclass(self.learner, classes=labels, **self._parameters)
             return
         self.is_turned_ = self.positive is not None and plain_label(self.positive) == labels[0]
-        if self.positive is not None and plain_label(self.positive) not in labels:
-            raise ValueError(f"positive={self.positive!r} is not one of the classes {labels}")
         self.model_ = Model(self.learner, classes=labels[::-1] if self.is_turned_ else labels, **self._parameters)
 
     def decision_function(self, X: Any, task: Any = None) -> Any:
@@ -229,7 +235,10 @@ class TaskRegressor(RegressorMixin, _TaskEstimator):  # type: ignore[misc]
             raise ValueError("requires y to be passed, but the target y is None")
         rows, names = self._rows(X, task, reset=reset)
         _refuse_masked("y", y)
-        y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind in "US" or any(isinstance(label, str) for label in (y if y.dtype.kind == "O" else ())):
+            raise ValueError("y holds strings; TaskRegressor predicts numbers, and TaskClassifier classes")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if reset:
             self.model_: Any = Model(self.learner, **for_numbers(self.learner, self._parameters))
         self.model_.learn(Stream(rows, y, names))
@@ -256,11 +265,24 @@ def _refuse_masked(what: str, values: Any) -> None:
         raise ValueError(f"{where}: {what} is masked; give it a value, such as {what}.filled(...), or drop the row")
 
 
+def _expect_classes(y: Any, classes: Any) -> None:
+    """Refuse a class that was not told at first: `classes_` and the columns of probabilities stay as they are."""
+    others = np.setdiff1d(y, classes)
+    if len(others):
+        raise ValueError(f"y has classes that are not among {classes.tolist()}, such as {others.tolist()[0]!r}")
+
+
 def _names(task: Any, n: int) -> Any:
-    """A name per row: integers as such also where a table of floats held them."""
+    """A name per row: integers as such also where a table of floats held them. One name alone is that of all rows."""
     if isinstance(task, str):
         return task
-    found = np.asarray(task, object) if not isinstance(task, np.ndarray) else task
+    if isinstance(task, int | np.integer) and not isinstance(task, bool):
+        return int(task)
+    if isinstance(task, list | tuple) and any(isinstance(name, tuple) for name in task):
+        found = np.empty(len(task), object)  # of tuples NumPy would make a table
+        found[:] = task
+    else:
+        found = np.asarray(task, object) if not isinstance(task, np.ndarray) else task
     if found.ndim != 1 or len(found) != n:
         raise ValueError(f"task has shape {found.shape}, X has {n} rows; give one name per row")
     if found.dtype.kind == "f":
@@ -272,19 +294,29 @@ def _names(task: Any, n: int) -> Any:
 
 def _split(X: Any, column: Any) -> tuple[Any, Any]:
     """X without the column of tasks, and that column."""
-    if hasattr(X, "columns"):  # a data frame of pandas or polars
+    is_position = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if type(X).__module__.split(".")[0] == "pyarrow":
+        X = as_frame(X)  # columns of pyarrow are not found by name
+    if hasattr(X, "columns"):  # a data frame of pandas, polars or narwhals
         names = list(X.columns)
-        if column not in names and not isinstance(column, int | np.integer):
+        if column not in names and not is_position:
             raise ValueError(f"X has no column {column!r}, which names the task; its columns are {names[:8]}")
-        name = column if column in names else names[column]
+        name = column if column in names else names[_position(column, len(names))]
         return X[[other for other in names if other != name]], np.asarray(X[name], object)
-    if not isinstance(column, int | np.integer):
+    if not is_position:
         raise ValueError(f"X has no names of columns; give the position of the task's column, not {column!r}")
-    if hasattr(X, "tocsc"):
-        X = X.tocsc()
-        others = [at for at in range(X.shape[1]) if at != column % X.shape[1]]
-        return X[:, others].tocsr(), np.asarray(X[:, [column]].todense()).ravel()
-    X = np.asarray(X)
-    if X.ndim != 2 or not -X.shape[1] <= column < X.shape[1]:
+    X = X.tocsc() if hasattr(X, "tocsc") else np.asarray(X)
+    if X.ndim != 2:
         raise ValueError(f"X has shape {X.shape}, and no column {column} that names the task")
-    return np.delete(X, column, axis=1), X[:, column]
+    at = _position(column, X.shape[1])
+    if isinstance(X, np.ndarray):
+        return np.delete(X, at, axis=1), X[:, at]
+    others = [other for other in range(X.shape[1]) if other != at]
+    return X[:, others].tocsr(), np.asarray(X[:, [at]].todense()).ravel()
+
+
+def _position(column: Any, width: int) -> int:
+    """A position from the first column on."""
+    if not -width <= column < width:
+        raise ValueError(f"X has {width} columns, and no column {column} that names the task")
+    return int(column) % width

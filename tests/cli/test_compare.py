@@ -15,6 +15,12 @@ def test_the_table(weft_command, events):
     assert "error" in text
 
 
+def test_one_of_something(weft_command, events):
+    events.write_text(events.read_text().replace("bob", "ann").replace("[red]", "ann"))
+    told = weft_command("compare", events, "--learner", "pa", "--shuffles", "1").stdout
+    assert told.splitlines()[0].rstrip() == "60 examples, 1 task, 1 shuffle"
+
+
 def test_json(weft_command, events):
     result = weft_command("compare", events, *THREE, "--json")
     data = json.loads(result.stdout)
@@ -122,3 +128,28 @@ def test_a_page_in_no_place_is_refused_before_any_work(weft_command, events, tmp
     copy.write_bytes(events.read_bytes())
     told = weft_command("compare", copy, *THREE, "--format", "jsonl", "--report", copy, code=2).stderr
     assert "would replace the file that is read" in told
+
+
+# --- numbers ---
+
+
+def test_regression(weft_command, tmp_path, monkeypatch):
+    """0 and 1, or -1 and +1, as numbers: by default, by name, and for the whole catalogue."""
+    few = {name: PLACES[name] for name in ("perceptron", "pa", "mt-ogd", "arow", "auto")}
+    monkeypatch.setattr("weft.learners.catalogue.PLACES", few)
+    rows = "".join(f"{'ab'[i % 2]},{i % 5},{(-1, 1)[i % 3 > 0]}\n" for i in range(60))
+    (tmp_path / "numbers.csv").write_text("task,x,y\n" + rows)
+
+    def labels(*options):
+        found = json.loads(weft_command("compare", "numbers.csv", "--shuffles", "1", "--json", *options).stdout)
+        assert all(("rmse" in row) == ("--regression" in options) for row in found["learners"])
+        return [row["learner"] for row in found["learners"]]
+
+    assert "mt-ogd:loss=logistic" in labels()
+    assert {"auto", "auto alone", "auto pooled", "mt-ogd:loss=square"} <= {*labels("--regression")}
+    chosen = ("--learner", "pa", "--learner", "mt-ogd:scope=alone")
+    assert {*labels(*chosen, "--regression")} == {"pa", "mt-ogd:scope=alone"}
+    everyone = {*labels("--all", "--regression")}
+    assert everyone == {"pa:loss=epsilon-insensitive", "mt-ogd:loss=square", "auto:loss=square"}
+    refused = weft_command("compare", "numbers.csv", "--regression", "--learner", "perceptron", code=2).stderr
+    assert "perceptron with these parameters predicts no numbers" in refused

@@ -59,3 +59,24 @@ def test_ctrl_c_leaves_the_best_so_far(weft_command, events, monkeypatch):
     assert "stopped; this is the best so far, of 4 candidates" in result.stderr
     assert "the defaults" in result.stdout
     assert result.stdout.splitlines()[-1].startswith('weft.Model("mt-ogd"')
+
+
+def test_regression(weft_command, tmp_path):
+    """Labels are numbers: deviations, not percentages, also of candidates that diverge; and what is printed runs."""
+    rng = random.Random(1)
+    rows = [(rng.choice("ab"), rng.gauss(0, 1)) for _ in range(120)]
+    (tmp_path / "heat.csv").write_text("task,x,y\n" + "".join(f"{who},{x},{x / 10}\n" for who, x in rows))
+    told = weft_command("tune", "heat.csv", "--regression", "--candidates", "6", "--sampler", "random").stdout
+    assert "%" not in told
+    assert max(map(len, told.splitlines()[:9])) <= 80
+    command, python = told.splitlines()[-2:]
+    assert "--set loss=square" in command
+    assert "loss='square'" in python
+    weft_command(*shlex.split(command.replace("MODEL", "m.weft"))[1:], "--quiet")
+    assert weft.load(tmp_path / "m.weft").parameters["loss"] == "square"
+    found = weft_command("tune", "heat.csv", "--regression", "--learner", "pa", "--candidates", "2", "--json").stdout
+    assert json.loads(found)["best"]["parameters"]["loss"] == "epsilon-insensitive"
+    assert (
+        "arow with these parameters predicts no numbers"
+        in weft_command("tune", "heat.csv", "--regression", "--learner", "arow", code=2).stderr
+    )

@@ -128,6 +128,15 @@ def test_every_public_name():
     assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", text)] == []
 
 
+@pytest.mark.parametrize("name", [name for name in weft.__all__ if callable(getattr(weft, name))])
+def test_every_public_parameter(name):
+    """Every keyword of functions, and of what makes an object."""
+    codes = " ".join(re.findall(r"`[^`]+`", BLOCK.sub("", read("docs/python.md"))))
+    given = inspect.signature(getattr(weft, name)).parameters.values()
+    keywords = [one.name for one in given if one.default is not one.empty]
+    assert [one for one in keywords if not re.search(rf"\b{one}\b", codes)] == []
+
+
 @pytest.mark.parametrize("owner", [weft.Model, weft.Stream], ids=lambda owner: owner.__name__)
 def test_every_public_method(owner):
     parts = [vars(kind) for kind in owner.__mro__ if kind.__module__.startswith("weft")]
@@ -313,8 +322,12 @@ def test_site(tmp_path):
     made = subprocess.run(website, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "site" / "learners" / "auto.html").exists()
+    packages = {name for name in dir(weft) if inspect.ismodule(getattr(weft, name))} - {"geometry"}  # an old address
+    assert {*packages, "sklearn", "river"} <= {path.stem[5:] for path in (tmp_path / "site/reference").glob("*.html")}
     pages = [path for path in (tmp_path / "site").rglob("*.html") if path.name not in ("genindex.html", "search.html")]
     assert len(pages) > 70
+    reference = (tmp_path / "site" / "reference" / "weft.html").read_text(encoding="utf-8")
+    assert re.search(r"<li><p><code[^>]*><span[^>]*>time_limit</span></code>: seconds", reference)  # lists stay lists
     loaded = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//")
     assert [path.name for path in pages if loaded.search(path.read_text(encoding="utf-8"))] == []
 

@@ -57,7 +57,7 @@ def test_a_file_has_its_style_and_names_at_the_ends():
     picture = Picture("two", {"low": ([0, 9], [0.1, 0.1]), "high": ([0, 9], [0.11, 0.11])}, "x", "y", top=0.5)
     text = file_of("two", [panel(picture, 430, 300, 110)] * 2, 430, 300)
     root = ElementTree.fromstring(text)
-    assert (root.get("width"), root.tag) == ("860", f"{SVG}svg")
+    assert (root.get("width"), root.get("height"), root.tag) == ("430", "600", f"{SVG}svg")  # for a telephone
     assert "prefers-color-scheme: dark" in text
     ends = {e.text: float(e.get("y")) for e in root.iter(f"{SVG}text") if e.get("class") == "name"}
     assert ends["low"] - ends["high"] >= 15.9

@@ -123,6 +123,35 @@ def test_strings_are_classes_as_they_come():
     assert set(model.predict_proba_one({"user": "bob", "green": 1.0})) == {"red", "green", "blue"}
 
 
+@pytest.mark.parametrize("labels", [(0, 1, 2), (1, 2, 3), (-1, 1, 0), (1, "one")])
+def test_integers_may_be_more_than_two_classes(labels):
+    """The first labels do not say so: what was learned until then is learned again."""
+    found, expected = TaskClassifier("user", "mt-ogd"), weft.Multiclass("mt-ogd")
+    for i in range(120):
+        x, label = {f"f{i % 3}": 1.0}, labels[min(i // 20, i) % len(labels)]
+        found.learn_one({**x, "user": "ab"[i % 2]}, label)
+        expected.learn_one(x, label, "ab"[i % 2])
+    assert found.model_.to_bytes() == expected.to_bytes()
+    assert set(found.predict_proba_one({"user": "a", "f0": 1.0})) == set(labels)
+    two = TaskClassifier(None, "pa")
+    for i in range(1200):
+        two.learn_one({"a": 1.0}, i % 2)
+    assert isinstance(two.model_, weft.Model)
+    with pytest.raises(ValueError, match=r"label 2 is none of the two classes that are learned, \{0, 1\}"):
+        two.learn_one({"a": 1.0}, 2)
+
+
+def test_values_as_they_come():
+    """NumPy's types are those of Python; NaN is no feature, as None."""
+    given, expected = TaskClassifier("user", "pa"), weft.Model("pa", classes=[False, True])
+    given.learn_one({"user": np.True_, "a": np.float32(2), "b": float("nan"), "c": np.str_("x"), "d": None}, np.True_)
+    given.learn_one({"user": np.float32(3), "a": np.int8(1)}, np.False_)
+    expected.learn_one({"a": 2.0, "c=x": 1.0}, True, 1)
+    expected.learn_one({"a": 1.0}, False, 3)
+    assert given.model_.tasks == [1, 3]
+    assert given.model_.to_bytes() == expected.to_bytes()
+
+
 def test_a_pipeline_and_a_regressor():
     """Chicks grow, each at a rate of its own."""
     chain = compose.Select("time") | preprocessing.StandardScaler()
@@ -137,5 +166,19 @@ def test_refusals():
         TaskClassifier(key="user").learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match="colour"):
         TaskClassifier(colour=1)
+    with pytest.raises(ValueError, match="'user', which names the task, is NaN"):
+        TaskClassifier(key="user").learn_one({"user": float("nan")}, True)
+    with pytest.raises(ValueError, match=r"feature 'a' is \[1\]; give a number"):
+        TaskClassifier().learn_one({"a": [1]}, True)
+    with pytest.raises(ValueError, match="label None is not a number"):
+        TaskClassifier().learn_one({"a": 1.0}, None)
+    with pytest.raises(ValueError, match="label '3' is not a number"):
+        TaskRegressor(learner="pa").learn_one({"a": 1.0}, "3")
+    with pytest.raises(ValueError, match="TaskRegressor predicts numbers"):
+        TaskClassifier(loss="square")
+    unlearned = TaskClassifier(key="user")
+    with pytest.raises(ValueError, match="has no feature 'user'"):
+        unlearned.learn_one({"a": 1.0}, True)
+    assert unlearned.predict_proba_one({"user": "ann"}) == {}
     with pytest.raises(ValueError, match="arow with these parameters predicts no numbers"):
         TaskRegressor(learner="arow")

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow
 import pytest
 import sklearn
 from scipy import sparse
@@ -99,6 +100,29 @@ def test_more_than_two_classes():
     assert model.score(X[700:], y[700:], task=user[700:]) > 0.6
 
 
+@pytest.mark.parametrize("classes", [("no", "yes"), ("low", "mid", "top")])
+def test_a_class_that_was_not_told_at_first(classes):
+    """Probabilities have a column per class of `classes_`, so that a further one is refused, and nothing learned."""
+    X, y, user, _ = made(classes=classes)
+    model = TaskClassifier("pa").partial_fit(X, y, classes=classes, task=user)
+    before = model.model_.to_bytes()
+    with pytest.raises(ValueError, match=r"y has classes that are not among .* such as 'new'"):
+        model.partial_fit(X, ["new", *y[1:]], task=user)
+    assert model.model_.to_bytes() == before
+    assert model.decision_function(X, task=user).shape in ((240,), (240, 3))
+
+
+def test_names_of_tasks():
+    """Tuples as everywhere in weft; one name alone is that of all rows, an integer as well as a string."""
+    X, y, user, _ = made()
+    parts = [("shop", name) for name in user]
+    expected = weft.Model("pa", classes=["no", "yes"])
+    expected.learn(weft.Stream(X, y, parts))
+    assert TaskClassifier("pa").fit(X, y, task=parts).model_.to_bytes() == expected.to_bytes()
+    assert TaskClassifier("pa").fit(X, y, task=7).model_.tasks == [7]
+    assert TaskClassifier("pa").fit(X, y, task=np.int64(7)).model_.tasks == [7]
+
+
 def test_in_a_pipeline_with_named_columns():
     """Columns are scaled and encoded by name, the task passes through; then a search over the learner's parameters."""
     X, y, user, _ = made()
@@ -118,6 +142,16 @@ def test_in_a_pipeline_with_named_columns():
     shown = search.best_estimator_._repr_html_()
     assert "TaskClassifier" in shown
     assert "eta" in shown
+
+
+def test_a_table_of_pyarrow():
+    X, y, user, _ = made()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(user=user)
+    table = pyarrow.Table.from_pandas(frame)
+    model, expected = (TaskClassifier("pa", task="user").fit(given, y) for given in (table, frame))
+    assert model.model_.to_bytes() == expected.model_.to_bytes()
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "user"]
+    assert np.array_equal(model.predict(table), expected.predict(frame))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -195,12 +229,19 @@ def test_parameters_and_clones():
     [
         (lambda X, y, user: TaskClassifier(task="user").fit(X, y), "X has no names of columns"),
         (lambda X, y, user: TaskClassifier(task=7).fit(X, y), "no column 7"),
+        (lambda X, y, user: TaskClassifier(task=3).fit(sparse.csr_array(X), y), "X has 3 columns, and no column 3"),
+        (lambda X, y, user: TaskClassifier(task=-4).fit(pd.DataFrame(X), y), "X has 3 columns, and no column -4"),
+        (lambda X, y, user: TaskClassifier(task=True).fit(X, y), "not True"),
         (lambda X, y, user: TaskClassifier(task=0).fit(X, y, task=user), "given twice"),
         (lambda X, y, user: TaskClassifier(task=0).fit(X, y), "numbers that are not integers"),
         (lambda X, y, user: TaskClassifier().fit(X, y, task=user[:3]), "give one name per row"),
         (lambda X, y, user: TaskClassifier().fit(X, ["no"] * len(y)), "one class only"),
         (lambda X, y, user: TaskClassifier().partial_fit(X, y), "classes must be passed on the first call"),
         (lambda X, y, user: TaskClassifier(colour=1).fit(X, y), "colour"),
+        (lambda X, y, user: TaskClassifier(positive="maybe").fit(X, user), "is not one of the classes"),
+        (lambda X, y, user: TaskClassifier(loss="square").fit(X, y), "TaskRegressor predicts numbers"),
+        (lambda X, y, user: TaskRegressor("pa").fit(X, [str(value) for value in X[:, 0]]), "y holds strings"),
+        (lambda X, y, user: TaskRegressor("pa").fit(X, np.array(y, object)), "y holds strings"),
     ],
 )
 def test_refusals(call, message):

@@ -83,6 +83,26 @@ def test_ctrl_c_leaves_the_best_so_far():
     assert found.settings is not None
 
 
+@pytest.mark.parametrize(("seed", "metric"), [(0, "error"), (1, "loss")])
+def test_the_best_so_far_is_compared_on_the_same_events(seed, metric):
+    """A search that was stopped in its first part has candidates of 100 events, and defaults that learned all 900."""
+    calls = []
+
+    def stop(done, total):
+        calls.append(done)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    options = {"candidates": 30, "sampler": "random", "workers": 1, "seed": seed, "metric": metric}
+    found = tune(made(), "mt-ogd", on_progress=stop, **options)
+    model, first = weft.Model("mt-ogd"), found.candidates[0]
+    model.learn(made().cut(0, first.events))
+    is_better = getattr(first, metric) < model.tally.total[metric]
+    assert (first.events, found.default.events) == (100, 900)
+    assert is_better == (metric == "error")  # both cases
+    assert found.best is (first if is_better else found.default)
+
+
 def test_spaces():
     names = {dimension.name for dimension in space_of(build("mt-ogd", {}))}
     assert {"eta", "b"} <= names

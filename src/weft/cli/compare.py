@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from weft.cli.compiling import announced
-from weft.cli.options import Reading, example, file_options, json_option, parse_learner, quiet_option
+from weft.cli.options import Reading, example, file_options, json_option, parse_learner, quiet_option, regression_option
 from weft.cli.pages import expect_page
 from weft.cli.schema_options import told_of
 from weft.cli.tables import console, plural, print_json, tell
@@ -59,6 +59,7 @@ TIME_LIMIT = 60.0
     show_default=True,
     help="How many random orders of the events to average over.",
 )
+@regression_option
 @click.option("--in-order", is_flag=True, help="The order of the file, once, instead of random ones.")
 @click.option(
     "--raw", is_flag=True, help="Rows as they are. Otherwise they have length 1 and an intercept; auto scales itself."
@@ -72,6 +73,7 @@ def command(
     file: str,
     learners: tuple[str, ...],
     everyone: bool,
+    regression: bool,
     time_limit: float | None,
     shuffles: int,
     in_order: bool,
@@ -93,15 +95,17 @@ def command(
     auto pooled (all tasks as one): the gap between them is what sharing gains on these data. scope=alone and
     scope=pooled do the same with any learner, as in --learner mt-ogd:scope=alone.
 
-    With --all the labels decide who takes part: if all are -1 or +1, learners that classify; else learners
-    that predict numbers, those with a choice of losses by the first that does. A learner that refuses these
-    data, or takes longer than --time-limit, has no figures; the others go on.
+    With --all the labels decide who takes part: if all are -1 or +1, learners that classify; else, and with
+    --regression, learners that predict numbers, those with a choice of losses by the first that does. A learner
+    that refuses these data, or takes longer than --time-limit, has no figures; the others go on.
     """
     from weft.evaluation.comparison import compare
 
     if page is not None:
         expect_page(page, file)
-    stream, chosen = _asked(file, reading, _given(learners), everyone, quiet)
+    stream, chosen = _asked(
+        file, reading, _given(learners, regression), "real" if regression else None, everyone, quiet
+    )
     if everyone and time_limit is None:
         time_limit = TIME_LIMIT
     show = not (as_json or quiet) and sys.stderr.isatty()
@@ -126,25 +130,29 @@ def command(
 
 
 def _asked(
-    file: str, reading: Reading, given: dict[str, Any], everyone: bool, quiet: bool
+    file: str, reading: Reading, given: dict[str, Any], kind: Any, everyone: bool, quiet: bool
 ) -> tuple[Any, dict[str, Any]]:
-    """The events of the file, and who learns them."""
+    """The events of the file, and who learns them; `kind` is what labels are for, None if they say so themselves."""
+    from weft.evaluation.prequential import kind_of
+
     if given and not everyone:
-        return _whole(file, reading, _kind(given), quiet), given
-    stream = _whole(file, reading, "class", quiet)
-    return stream, _catalogue(stream) | given if everyone else _default(stream)
+        return _whole(file, reading, kind or _kind(given), quiet), given
+    stream = _whole(file, reading, kind or "class", quiet)
+    found = kind or kind_of(stream)
+    return stream, _catalogue(found, kind is not None) | given if everyone else _default(found)
 
 
-def _given(learners: tuple[str, ...]) -> dict[str, Any]:
+def _given(learners: tuple[str, ...], regression: bool) -> dict[str, Any]:
     """The learners as they were typed; wrong names and parameters are refused."""
-    from weft.learners.catalogue import build
+    from weft.learners.catalogue import build, for_numbers
 
     chosen: dict[str, Any] = {}
     for text in learners:
         if text in chosen:
             raise ValueError(f"the learner {text!r} is given twice; give each once")
-        chosen[text] = name, parameters = parse_learner(text)
+        name, parameters = parse_learner(text)
         build(name, _without_scope(parameters))
+        chosen[text] = name, for_numbers(name, _without_scope(parameters)) | parameters if regression else parameters
     return chosen
 
 
@@ -152,11 +160,8 @@ def _without_scope(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name != "scope"}
 
 
-def _default(stream: Any) -> dict[str, Any]:
+def _default(kind: Any) -> dict[str, Any]:
     """The default with and without sharing, then learners for labels of this kind."""
-    from weft.evaluation.prequential import kind_of
-
-    kind = kind_of(stream)
     loss = {} if kind == "binary" else {"loss": "square"}
     first: dict[str, Any] = {label: ("auto", {**loss, "scope": scope}) for label, scope in DEFAULT.items()}
     return first | {text: parse_learner(text) for text in OTHERS.get(kind, ())}
@@ -174,14 +179,15 @@ def _kind(chosen: dict[str, Any]) -> Any:
     return targets.pop()
 
 
-def _catalogue(stream: Any) -> dict[str, Any]:
-    """All learners, as one would type them."""
+def _catalogue(kind: Any, is_told: bool) -> dict[str, Any]:
+    """All learners, as one would type them; those of this kind alone if the user has told it."""
     from weft.evaluation.comparison import whole_catalogue
-    from weft.evaluation.prequential import kind_of
+    from weft.learners.catalogue import build
 
     return {
         ":".join([name, *(f"{parameter}={value}" for parameter, value in parameters.items())]): (name, parameters)
-        for name, parameters in whole_catalogue(kind_of(stream))
+        for name, parameters in whole_catalogue(kind)
+        if not is_told or build(name, parameters).target == kind
     }
 
 

@@ -22,6 +22,7 @@ from weft.cli.options import (
     json_option,
     parse_settings,
     parse_tasks,
+    regression_option,
     seconds_of,
 )
 from weft.cli.progress_bar import Bar
@@ -64,7 +65,7 @@ DEFAULT_LEARNER = "auto"
     metavar="NAME=VALUE",
     help="A parameter of the learner, such as C=0.5; may be repeated.",
 )
-@click.option("--regression", is_flag=True, help="Labels are numbers: the same as --set loss=square.")
+@regression_option
 @click.option("--multiclass", is_flag=True, help="Labels are more than two classes: a model per class, in one file.")
 @click.option(
     "--graph",
@@ -149,6 +150,7 @@ class Asked:
 def _learn(asked: Asked) -> None:
     from weft.cli.learning import expect_model_file
     from weft.cli.model_lock import locked
+    from weft.learners.catalogue import loss_for
     from weft.streams.formats import format_of
 
     began, path = time.perf_counter(), Path(asked.model_path)
@@ -160,7 +162,8 @@ def _learn(asked: Asked) -> None:
     expect_model_file(path)
     settings = asked.settings if asked.graph is None else (*asked.settings, f"graph={asked.graph}")
     if asked.regression and not any(text.replace(" ", "").startswith("loss=") for text in settings):
-        settings = (*settings, "loss=square")
+        loss = loss_for(asked.learner or DEFAULT_LEARNER, "real").get("loss", "square")
+        settings = (*settings, f"loss={loss}")
     if asked.regression and asked.multiclass:
         raise ValueError("labels are numbers with --regression, and classes with --multiclass; give one of the two")
     asked = replace(asked, sharding=asked.sharding.counted(len(asked.files)))

@@ -163,6 +163,11 @@ def seconds_of(text: str | None) -> float | None:
 
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print no remarks: what was asked for, and errors.")
+regression_option = click.option(
+    "--regression",
+    is_flag=True,
+    help="Labels are numbers: the same as --set loss=square, or the learner's own loss for numbers.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, nothing else.")
 
 

@@ -7,9 +7,19 @@ from typing import Any
 import click
 
 from weft.cli.compiling import announced
-from weft.cli.options import Reading, example, file_options, json_option, parse_settings, program, quiet_option
+from weft.cli.options import (
+    Reading,
+    example,
+    file_options,
+    json_option,
+    parse_settings,
+    program,
+    quiet_option,
+    regression_option,
+)
 from weft.cli.schema_options import told_of
 from weft.cli.tables import console, count, plural, print_json, share, tell
+from weft.text.printable import printable
 
 
 @click.command("tune", epilog=example(
@@ -25,6 +35,7 @@ from weft.cli.tables import console, count, plural, print_json, share, tell
     metavar="NAME=VALUE",
     help="A parameter that stays as it is, such as loss=square; may be repeated.",
 )
+@regression_option
 @click.option("--names", metavar="NAMES", help="The parameters to tune, with commas; by default the usual ones.")
 @click.option("--candidates", type=click.IntRange(min=1), default=30, show_default=True, help="How many to try.")
 @click.option(
@@ -44,6 +55,7 @@ def command(
     file: str,
     learner: str,
     settings: tuple[str, ...],
+    regression: bool,
     reading: Reading,
     as_json: bool,
     quiet: bool,
@@ -58,45 +70,66 @@ def command(
     and is read whole.
     """
     from weft.evaluation.tuning import tune
-    from weft.learners.catalogue import build
+    from weft.learners.catalogue import build, for_numbers
     from weft.streams import read_whole
 
     fixed = parse_settings(settings)
+    fixed = for_numbers(learner, fixed) if regression else fixed
     chosen = [name.strip() for name in names.split(",")] if names else []
+    target = build(learner, fixed).target
     schema = told_of((file,), reading, quiet).schema
-    stream = read_whole(file, target=build(learner, fixed).target, schema=schema, **reading.keywords).stream
+    stream = read_whole(file, target=target, schema=schema, **reading.keywords).stream
     with announced(learner, quiet), _Bar(show=not (as_json or quiet) and sys.stderr.isatty()) as advance:
         found = tune(stream, learner, names=chosen, on_progress=advance, **search, **fixed)
     if as_json:
         print_json(found.as_json())
     else:
-        _report(found, file, len(stream))
+        _report(found, file, len(stream), target == "binary")
         _say_how(found, file, reading.again(schema), schema)
     if found.was_stopped:
         raise click.exceptions.Exit(130)
 
 
-def _report(found: Any, file: str, events: int) -> None:
+def _report(found: Any, file: str, events: int, is_share: bool) -> None:
     from rich.table import Table
 
-    screen, is_share = console(), found.default.error <= 1.0
-    show = share if is_share else (lambda value: f"{value:.4f}")
-    title = f"{found.learner}: {count(events)} events of {file}"
-    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    screen, show = console(), share if is_share else _figure
+    table = Table(box=None, pad_edge=False)
     for name in ("parameters", "events", "error", "loss"):
         table.add_column(name, justify="left" if name == "parameters" else "right", overflow="fold")
     rows = [("the defaults", found.default), *(("", one) for one in found.candidates[:8] if not one.problem)]
     for name, one in rows:
         words = " ".join(f"{key}={value}" for key, value in one.parameters.items())
-        table.add_row(name or words, count(one.events), show(one.error), f"{one.loss:.4f}")
+        table.add_row(name or words, count(one.events), show(one.error), _figure(one.loss))
     if found.was_stopped:
         tell(f"weft: stopped; this is the best so far, of {plural(len(found.candidates), 'candidate')}")
+    screen.print(
+        f"{found.learner}: {count(events)} events of {printable(file)}", soft_wrap=True, markup=False, highlight=False
+    )
     screen.print(table)
     failed = [one for one in found.candidates if one.problem]
     if failed:
         tell(f"weft: {len(failed)} candidates were refused, such as: {failed[0].problem}")
-    if found.best is found.default:
-        screen.print("Nothing beats the defaults on these events.", soft_wrap=True)
+    screen.print(_verdict(found), soft_wrap=True)
+
+
+def _verdict(found: Any) -> str:
+    """What the last lines have: the best, or the defaults."""
+    if found.best is not found.default:
+        some = (
+            "" if found.best.events == found.default.events else f" after the first {count(found.best.events)} events"
+        )
+        return f"Better than the defaults{some}:"
+    return (
+        "Nothing tried so far beats the defaults."
+        if found.was_stopped
+        else ("Nothing beats the defaults on these events.")
+    )
+
+
+def _figure(value: float) -> str:
+    """A figure in the width of a column, also that of a learner that has diverged."""
+    return f"{value:.4f}" if not abs(value) >= 1e7 else f"{value:.1e}"
 
 
 def _say_how(found: Any, file: str, options: list[str], schema: Any) -> None:

@@ -51,9 +51,9 @@ def panel(picture: Picture, width: int, height: int, labels: int) -> str:
 
 
 def file_of(title: str, drawings: Sequence[str], width: int, height: int) -> str:
-    """Drawings of one size side by side, as a file."""
-    parts = [f'<g transform="translate({at * width} 0)">{drawing}</g>' for at, drawing in enumerate(drawings)]
-    return wrapped(title, parts, width * len(drawings), height)
+    """Drawings of one size, one below the other, as a file: side by side they would be too small on a telephone."""
+    parts = [f'<g transform="translate(0 {at * height})">{drawing}</g>' for at, drawing in enumerate(drawings)]
+    return wrapped(title, parts, width, height * len(drawings))
 
 
 def wrapped(title: str, parts: Sequence[str], width: float, height: float) -> str:

@@ -185,8 +185,8 @@ class Comparison:
 
     @property
     def _title(self) -> str:
-        orders = f"{self.shuffles} shuffles" if self.shuffles else "the stream's own order"
-        return f"{int(self.events.sum())} examples, {len(self.tasks)} tasks, {orders}"
+        orders = _plural(self.shuffles, "shuffle") if self.shuffles else "the stream's own order"
+        return f"{_plural(int(self.events.sum()), 'example')}, {_plural(len(self.tasks), 'task')}, {orders}"
 
     @property
     def _foot(self) -> list[str]:
@@ -222,3 +222,7 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nan(part) for part in value]
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")

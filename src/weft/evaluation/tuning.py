@@ -48,10 +48,13 @@ class Candidate:
     loss: float = math.nan
     problem: str = ""
     model: Model | None = field(default=None, repr=False)
+    after: dict[int, tuple[float, float]] = field(default_factory=dict, repr=False)
+    """The error and the loss at the end of every part of the stream that was learned, by the number of events."""
 
-    def measure(self, metric: str) -> float:
-        """The figure to be small; a candidate that failed has the worst."""
-        value = self.error if metric == "error" else self.loss
+    def measure(self, metric: str, events: int | None = None) -> float:
+        """The figure to be small, now or after so many events; a candidate that failed has the worst."""
+        error, loss = (self.error, self.loss) if events is None else self.after.get(events, (math.inf, math.inf))
+        value = error if metric == "error" else loss
         return math.inf if self.problem or math.isnan(value) else value
 
 
@@ -68,11 +71,10 @@ class Tuned:
 
     @property
     def best(self) -> Candidate:
-        """The best candidate; the default if nothing beats it."""
-        first = self.candidates[0] if self.candidates else self.default
-        is_better = first.events >= self.default.events and first.measure(self.metric) < self.default.measure(
-            self.metric
-        )
+        """The best candidate of those that learned most; the default if it did not beat that on the same events."""
+        comparable = (one for one in self.candidates if not one.problem and one.events in self.default.after)
+        first = next(comparable, self.default)
+        is_better = first.measure(self.metric) < self.default.measure(self.metric, first.events)
         return first if is_better else self.default
 
     @property
@@ -112,12 +114,13 @@ def tune(
 ) -> Tuned:
     """Search for the parameters of a learner that predict this stream best, in its order.
 
-    candidates  how many sets of parameters to try
-    names       the parameters to tune; by default those that usually are
-    metric      "error" (of classes, or the mean deviation) or "loss", the mean loss of the learner
-    workers     threads; the processors of this machine by default
-    sampler     "random" or "optuna"; Optuna if it is installed
-    fixed       parameters that are not to be changed, such as loss="square"
+    candidates   how many sets of parameters to try
+    names        the parameters to tune; by default those that usually are
+    metric       "error" (of classes, or the mean deviation) or "loss", the mean loss of the learner
+    workers      threads; the processors of this machine by default
+    sampler      "random" or "optuna"; Optuna if it is installed
+    on_progress  called with how many of how many runs of a candidate over a part are done
+    fixed        parameters that are not to be changed, such as loss="square"
 
     Ctrl-C ends the search with the best so far.
     """
@@ -130,7 +133,8 @@ def tune(
     default = Candidate(dict(fixed))
     propose = _proposals(_sampler(sampler), space, seed)
     try:
-        search.run([default], stream.n_rounds)
+        for rounds in _parts(stream.n_rounds, candidates):
+            search.run([default], rounds)
         if default.problem:
             raise ValueError(default.problem)
         found = search.halving(propose, candidates)
@@ -218,6 +222,8 @@ class _Search:
             return
         one.model, total = model, model.tally.total
         one.events, one.error, one.loss = int(self.stream.rounds[one.rounds]), total["error"], total["loss"]
+        if one.rounds == rounds:
+            one.after[one.events] = one.error, one.loss
 
 
 class Proposer:
