@@ -316,7 +316,6 @@ FAMILIES = (
             doctests("encoding"),
             "tests/test_schema.py",
             "tests/streams/test_records.py",
-            "tests/ecosystem/test_river.py",
         ),
         {
             "*/careful.py": ("tests/encoding/test_careful.py",),
