@@ -2,7 +2,7 @@
 
 The task of an event is one of its features, `x[key]`; without a key all events belong to one task. Numbers and truth
 values are features as they are; a string `us` of the feature `country` is the feature `country=us` with the value 1,
-None and NaN are no feature. The features of an event are learned in the order of their names, so that the order in a
+None and NaN are not features. The features of an event are learned in the order of their names, so that the order in a
 dict does not matter.
 
 >>> from river import datasets, evaluate, metrics

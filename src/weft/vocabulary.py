@@ -241,7 +241,7 @@ def _name(value: object) -> Name:
 
 
 def _tuples(value: object, depth: int = 0) -> object:
-    """Lists as tuples; deeper than a name can be they stay lists, which are no names."""
+    """Lists as tuples; deeper than a name can be they stay lists, which are not names."""
     if isinstance(value, list) and depth <= MOST_NESTED:
         return tuple(_tuples(part, depth + 1) for part in value)
     return value

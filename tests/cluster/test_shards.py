@@ -1,6 +1,7 @@
 """Learning in shards: independent learners are learned bit for bit as ever, and interruptions change nothing."""
 
 import os
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from weft.cluster import run
 from weft.cluster.folder import Folder
 from weft.cluster.rule import Rule
 from weft.cluster.worker import Setup, Worker
+from weft.learners.adaptive.state import Stack
 
 
 def versions(rule, events=400):
@@ -120,8 +122,6 @@ def test_a_worker_that_is_lost_is_replaced(tmp_path, staleness):
             return found
 
     def workers(setup: Setup):
-        from contextlib import nullcontext
-
         return nullcontext(Forgetful(setup))
 
     whole = cluster.learn(path, "auto", **rule)
@@ -185,6 +185,30 @@ def test_statistics_of_all_shards_are_those_of_one_process(tmp_path):
     np.testing.assert_array_equal(joined.totals, alone.totals)
     np.testing.assert_allclose(joined.labels[[0, 1, 5, 6, 9]], alone.labels[[0, 1, 5, 6, 9]], rtol=1e-10)
     assert sorted(joined.dense[: joined.n_dense[0]]) == sorted(alone.dense[: alone.n_dense[0]])
+
+
+@pytest.mark.parametrize(("shards", "staleness", "seed"), [(7, 10, 0), (4, 3, 1), (1, 10, 2)])
+def test_stale_blocks_leave_shares_of_stacks_that_are_probabilities(shards, staleness, seed):
+    """Repeated on top of each other they made shares negative, in files that nobody could load."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 8)) * rng.choice([1e-3, 1.0, 50.0, 1e4], 8)
+    task, y = rng.integers(0, 15, 1500), np.sign(X @ rng.normal(size=8) / np.abs(X).max() + 0.3 * rng.normal(size=1500))
+    stream = weft.Stream(X, y, task, weight=rng.choice([0.1, 1.0, 30.0], 1500))
+    lowest = []
+
+    def noted(setup):
+        return nullcontext(Noted(setup))
+
+    class Noted(run.Local):
+        def reports(self, started):
+            found = super().reports(started)
+            lowest.extend(report.arrays["stack"][:2, Stack.MIXTURE].min() for report in found if report.events)
+            return found
+
+    model = cluster.learn(stream, "auto", shards=shards, exchange=60, staleness=staleness, workers=noted).model()
+    assert min(lowest) > 0.0
+    assert np.isfinite(model.tally.total["loss"])
+    assert model.tally.total["events"] == 1500
 
 
 def test_what_cannot_be_learned_in_shards_says_why(tmp_path):

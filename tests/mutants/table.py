@@ -315,9 +315,7 @@ FAMILIES = (
             "tests/encoding",
             doctests("encoding"),
             "tests/test_schema.py",
-            "tests/streams/test_record_scan.py",
             "tests/streams/test_records.py",
-            "tests/ecosystem/test_river.py",
         ),
         {
             "*/careful.py": ("tests/encoding/test_careful.py",),
@@ -333,7 +331,7 @@ FAMILIES = (
             "tests/policies",
             doctests("policies"),
             "tests/cli/test_policy.py",
-            "tests/contracts/test_forgetting.py -k pa",
+            "tests/contracts/test_forgetting.py --settings pa,auto",
         ),
         {"*/mixing.py": ("tests/policies/test_mixing.py",)},
     ),

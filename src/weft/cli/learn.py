@@ -166,7 +166,7 @@ def _learn(asked: Asked) -> None:
         settings = (*settings, f"loss={loss}")
     if asked.regression and asked.multiclass:
         raise ValueError("labels are numbers with --regression, and classes with --multiclass; give one of the two")
-    asked = replace(asked, sharding=asked.sharding.counted(len(asked.files)))
+    asked = replace(asked, sharding=asked.sharding.counted(asked.files))
     asked.sharding.expect_shards()
     parameters, tasks = parse_settings(settings), parse_tasks(asked.tasks)
     what = asked.learner or (f"the learner of {path}" if path.exists() else DEFAULT_LEARNER)

@@ -67,10 +67,15 @@ class Sharding:
     ray_address: str | None
     shards_only: bool
 
-    def counted(self, files: int) -> "Sharding":
-        """With a number of shards: for Ray or a partition as many as files, if there are several of them."""
-        if self.shards is None and (self.ray or self.partitioned) and 1 < files <= 256:
-            return replace(self, shards=files)
+    def counted(self, files: tuple[str, ...]) -> "Sharding":
+        """With a number of shards: for Ray or a partition as many as files, if there are several of them.
+
+        Files with the names that `weft partition` gives are a partition.
+        """
+        if self.shards is None and (self.ray or self.partitioned) and 1 < len(files) <= 256:
+            names = [f"shard-{number:03}.weftpack" for number in range(len(files))]
+            is_partition = self.partitioned or [Path(file).name for file in files] == names
+            return replace(self, shards=len(files), partitioned=is_partition)
         return self
 
     def expect_shards(self) -> None:

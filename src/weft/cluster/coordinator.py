@@ -95,7 +95,7 @@ class Coordinator:
         replica.put(version.touched, version.arrays)
         if reports:
             exchange.adopt(replica.model.state, reports[0].listed)
-        if len(reports) != 1:
+        if len(reports) != 1 or self._staleness:
             exchange.settle(replica.model.state, version.touched, base)
         version.arrays = replica.rows(version.touched)
         version.listed = replica.listed()

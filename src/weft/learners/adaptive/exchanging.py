@@ -11,7 +11,7 @@ ranks are told by every shard in its turn. In the block in which a column is giv
 another one; what they moved in the grid meanwhile is merged all the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from weft.compiled.arrays import Array, Floats, Ints
 from weft.compiled.jit import compiled
 from weft.exchange import Exchange, Exchanged, Merge
+from weft.learners.adaptive.do_no_harm import SHARE
 from weft.learners.adaptive.draws import draw
 from weft.learners.adaptive.low_rank import DEVIATION, FEATURE
 from weft.learners.adaptive.row_statistics import MOST, SPARSE
@@ -38,6 +39,7 @@ from weft.learners.adaptive.state import (
     Task,
     Total,
 )
+from weft.learners.adaptive.two_stacks import STACKS
 
 SUM, STEP, MEAN = Merge.SUM, Merge.STEP, Merge.MEAN
 _BETTING = (SUM, SUM, Merge.LARGEST, Merge.GAIN)
@@ -81,7 +83,7 @@ def exchange(hyper: Hyper) -> Exchange:
         begin=begin,
         unify=unify,
         start=_start(hyper),
-        settle=settle,
+        settle=_settling(hyper),
         listed=listed,
         adopt=adopt,
         always=dense_features,
@@ -179,6 +181,27 @@ def draw_features(slots: Ints, rows: Floats) -> None:
     """The start numbers of the factors of features."""
     for n in range(len(slots)):
         draw(FEATURE, slots[n], DEVIATION, rows.shape[1], rows, n)
+
+
+def _settling(hyper: Hyper) -> Callable[[State, Ints, Mapping[str, Array]], None]:
+    def settled(state: State, touched: Ints, before: Mapping[str, Array]) -> None:
+        settle(state, touched, before)
+        if hyper.wide and not hyper.square:
+            bound_shares(state)
+
+    return settled
+
+
+def bound_shares(state: State) -> None:
+    """The shares of both stacks, at least what goes back to each after an event.
+
+    The mean of shares is a share, but not what a stale block has moved, repeated on top of others: that may end below
+    0, where no probability is left. Half of the bound leaves shares that no staleness has touched as they are.
+    """
+    shares, least = state.stack[Stack.MIXTURE, :STACKS], SHARE / (state.totals[Total.EVENTS] + 1.0) / STACKS
+    if np.any(shares < 0.5 * least):
+        shares[:] = np.maximum(shares, least)
+        shares /= shares.sum()
 
 
 def settle(state: State, touched: Ints, before: Mapping[str, Array]) -> None:
