@@ -23,6 +23,8 @@ def pytest_generate_tests(metafunc):
     if "setting" in metafunc.fixturenames:
         wanted = [marker.args[0] for marker in metafunc.definition.iter_markers("only")]
         found = [found for found in PARAMETERS if all(has(found.values[0].traits) for has in wanted)]
+        if metafunc.config.getoption("--quick"):  # the others are left out anyway, but collecting them takes seconds
+            found = [one for one in found if not one.values[0].parameters] or found
         metafunc.parametrize("setting", found)
 
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from weft.encoding.careful import Encoder
+from weft.encoding.careful import DEEPEST, Encoder, round_of
+from weft.encoding.collected import round_bounds
 from weft.encoding.refused import Refused
 from weft.schema import Schema
 
@@ -155,3 +156,26 @@ def test_what_is_refused(record, schema, field, words):
 def test_the_nearest_field_is_suggested():
     with pytest.raises(Refused, match="did you mean usr"):
         Encoder(Schema(task="user")).event({"usr": "ann", "age": 3})
+
+
+def test_how_deep_objects_may_be():
+    def nested(depth):
+        return 1.5 if depth == 0 else {"a": nested(depth - 1)}
+
+    assert features({"x": nested(DEEPEST)}) == {"x" + ".a" * DEEPEST: 1.5}
+    assert refused({"x": nested(DEEPEST + 1)})[1].startswith(f"objects are nested more than {DEEPEST} deep")
+
+
+def test_a_round_that_comes_again_is_refused():
+    assert round_bounds([1, 1, "1", 2], [0, 1, 0, 0]).tolist() == [0, 2, 3, 4]
+    with pytest.raises(ValueError, match="row 3: round 1 has ended already"):
+        round_bounds([1, 1, 2, 1], [0, 1, 0, 0])
+    with pytest.raises(ValueError, match="row 1: its task appears twice in round 1"):
+        round_bounds([1, 1], [0, 0])
+
+
+def test_rounds_that_are_floats_are_integers_up_to_2_to_53():
+    assert [round_of("r", x) for x in (3.0, 2.0**53, -(2.0**53), "3")] == [3, 2**53, -(2**53), "3"]
+    for value in (2.0**53 + 2, 0.5, True, None):
+        with pytest.raises(Refused):
+            round_of("r", value)

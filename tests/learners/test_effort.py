@@ -8,6 +8,7 @@ from learners.adaptive_runs import GROUP, LIMITS, expect_same_mixtures, learn_in
 from learners.effort_runs import Twin, stack_of
 from oracles.adaptive_cases import case_of
 from weft.learners.adaptive.learners import CLASSIFY, NAMES, RANKS
+from weft.learners.adaptive.state import FIRST_UNCERTAINTY, Stack
 from weft.storage import pairs
 
 pytestmark = pytest.mark.xdist_group(GROUP)
@@ -46,6 +47,9 @@ def test_oracle(case, loss, names, monkeypatch):
         for name, expected in oracle.stack.items():
             np.testing.assert_allclose(found[name], expected, rtol=CLOSE, atol=CLOSE)
         expect_same_mixtures(models[-1], oracle)
+        shares = oracle.q if loss == "logistic" else [*oracle.L_of, oracle.gap_of]
+        found = models[-1].state.stack[Stack.MIXTURE, : len(shares)]
+        np.testing.assert_allclose(found, shares, rtol=CLOSE, atol=CLOSE)
     assert runs[0] == runs[1] == runs[2]
     assert models[0].to_bytes() == models[1].to_bytes()
 
@@ -84,6 +88,19 @@ def test_fading_stays_a_filter():
     assert np.trace(P) <= 10.0 * 7
     late = np.arange(len(X)) % 2000 > 1000  # half a period after each change
     assert np.mean((scores[late] >= 0) == (y[late] > 0)) > 0.85
+
+
+def test_fading_begins_anew_where_its_matrix_is_no_covariance_any_more():
+    rng = np.random.default_rng(2)
+    model = weft.Model("auto", experts=["fading"])
+    model.learn(weft.Stream(rng.normal(size=(60, 3)), np.sign(rng.normal(size=60)), np.zeros(60, int)))
+    seats, P = int(model.state.n_seats[0]), model.state.fading_matrix
+    assert seats == 4  # three columns and the bias
+    weights = model.state.fading_weights[:seats].copy()
+    P[:seats, :seats] = -np.ones((seats, seats))
+    model.learn_one([1.0, 2.0, 3.0], 1, 0)
+    np.testing.assert_array_equal(P[:seats, :seats], FIRST_UNCERTAINTY * np.eye(seats))
+    np.testing.assert_array_equal(model.state.fading_weights[:seats], weights)
 
 
 @pytest.mark.parametrize("chosen", NAMES)

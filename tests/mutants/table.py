@@ -321,6 +321,7 @@ FAMILIES = (
             "*/careful.py": ("tests/encoding/test_careful.py",),
             "*/column_values.py": ("tests/encoding/test_frames.py",),
             "*/frames.py": ("tests/encoding/test_frames.py",),
+            "*/interned.py": ("tests/streams/test_scan.py -k tables_grow",),
             "*/missing_values.py": ("tests/encoding/test_missing_values.py", "tests/encoding/test_missing_fields.py"),
         },
     ),

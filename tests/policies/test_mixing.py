@@ -83,3 +83,30 @@ def test_numbers_of_a_file():
     again = Mixing(True, mixing.numbers())
     assert again.score(0.7, 0.1) == mixing.score(0.7, 0.1)
     assert again.shares() == mixing.shares()
+
+
+def test_numbers_are_mixed_as_adahedge_says():
+    """Components, weights and the stack's share V, step by step, from the definitions."""
+    rng = np.random.default_rng(6)
+    mixing, L, gap, products, squares = Mixing(False), np.zeros(3), 0.0, 0.0, 0.0
+    for n in range(60):
+        label = rng.normal() * 3.0
+        received, own = label + rng.normal(), label + rng.normal() + 1.0
+        V = np.clip(products / (squares * (1.0 + 2.0 / n)), 0.0, 1.0) if squares > 0.0 else 0.0
+        components = np.array([(1.0 - V) * received + V * own, own, received])
+        eta = math.log(1.0 / min(PRIOR)) / gap if gap > 0.0 else math.inf
+        w = np.array(PRIOR) * (np.exp(-eta * (L - L.min())) if gap > 0.0 else L.min() == L)
+        w /= w.sum()
+        if n:
+            assert list(mixing.weights().values()) == pytest.approx(w)
+            assert mixing.score(received, own) == pytest.approx(w @ components)
+            assert np.dot(mixing.shares(), (received, own)) == pytest.approx(w @ components)
+        mixing.update(received, own, label, (CODES["square"], 0.0))
+        losses = (components - label) ** 2
+        least, mixed = losses.min(), (w @ components - label) ** 2
+        ideal = least - (math.log(w @ np.exp(-eta * (losses - least))) / eta if gap > 0.0 else 0.0)
+        gap += max(mixed - ideal, 0.0)
+        L += losses
+        products, squares = products + (own - received) * (label - received), squares + (own - received) ** 2
+        assert mixing.numbers()[4] == pytest.approx(gap)
+    assert 0.2 < V < 0.8
