@@ -106,6 +106,29 @@ def test_named_features(tmp_path, chunk):
         assert learned(tmp_path / name, chunk=chunk) == expected, name
 
 
+@pytest.mark.parametrize("chunk", [1, 7, 4096])
+def test_importance_weights_of_vowpal_wabbit_are_weights(tmp_path, chunk):
+    events = [(t, x, y) for t, x, y in make_events() if t != "user name"]
+    rng = np.random.default_rng(3)
+    weight = np.where(rng.random(len(events)) < 0.5, 1.0, rng.choice([0.0, 0.5, 3.25], len(events)))
+    vw(tmp_path / "plain.vw", events)
+    lines = (tmp_path / "plain.vw").read_text().splitlines()
+    given = [line.replace(" '", f" {w:g} '" if w != 1.0 else " '", 1) for line, w in zip(lines, weight, strict=True)]
+    (tmp_path / "e.vw").write_text("".join(f"{line}\n" for line in given))
+    expected, model = weft.Model("mt-ogd"), weft.Model("mt-ogd")
+    for (task, x, y), w in zip(events, weight.tolist(), strict=True):
+        expected.learn_one(x, y, task, weight=w)
+    for part in read_chunks(tmp_path / "e.vw", chunk=chunk):
+        model.learn(part.stream)
+    assert model.to_bytes() == expected.to_bytes()
+    with pytest.raises(ValueError, match="events without a schema are packed without weights"):
+        pack(tmp_path / "e.weftpack", tmp_path / "e.vw", chunk=11)
+    ones = [line.replace(" '", " 1 0 '", 1) for line in lines]
+    (tmp_path / "ones.vw").write_text("".join(f"{line}\n" for line in ones))
+    pack(tmp_path / "ones.weftpack", tmp_path / "ones.vw", chunk=11)
+    assert all(part.events.weight is None for part in read_chunks(tmp_path / "ones.vw", chunk=chunk))
+
+
 @pytest.mark.parametrize("chunk", [3, 4096])
 def test_tables(tmp_path, chunk):
     events = [(t, x, y) for t, x, y in in_column_order(make_events(seed=1)) if t != "7"]

@@ -170,6 +170,12 @@ class PackWriter:
     def add(self, chunk: Chunk) -> None:
         """Write the events of a chunk."""
         events = chunk.events
+        if self._origin is None and events.weight is not None:
+            at = int(np.argmax(events.weight != 1.0))
+            raise ValueError(
+                f"line {events.line[at]}: weight {events.weight[at]:g}; events without a schema are packed without "
+                "weights, learn the file as it is, or write records with the weight in a field"
+            )
         form = chunk.feature_names is None, events.rounds is not None
         if self._form is None:
             self._form = form

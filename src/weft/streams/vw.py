@@ -7,6 +7,7 @@ namespace may have a value that multiplies those of its features.
 
 import re
 
+from weft.encoding.careful import weight_of
 from weft.names import Name
 from weft.streams.records import (
     MISSING,
@@ -24,6 +25,7 @@ from weft.streams.records import (
 PLAIN_SPACES = ("", "x")
 """Namespaces whose features are known by their own names; others are known as namespace^name."""
 
+WEIGHT = "importance weight"
 _BLANKS = re.compile(r"[ \t]+")
 
 
@@ -51,13 +53,15 @@ class Parser:
                 block.faults.append(Fault(number, None, "the line is not UTF-8; write the file in UTF-8"))
             except Refused as refused:
                 block.faults.append(Fault(number, refused.field, refused.reason))
+        if all(weight == 1.0 for weight in block.weights):
+            block.weights.clear()  # as in lines that have none
         return block
 
     def _add(self, block: Block, text: str) -> None:
         head, *spaces = text.split("|")
         if not spaces:
             raise Refused(None, f"{show(text)} has no bar; write label 'TASK | name:value ...")
-        label, tag = self._head(head)
+        label, weight, tag = self._head(head)
         row: dict[Name, float] = {}
         for space in spaces:
             name, *words = _BLANKS.split(space.rstrip(" \t"))
@@ -76,24 +80,25 @@ class Parser:
         task = task_of(tag, "task")
         block.tasks.append(task)
         block.labels.append(label)
+        block.weights.append(weight)
         block.rows.append(row)
 
-    def _head(self, head: str) -> tuple[float, str]:
-        """Label and tag of what is before the first bar."""
+    def _head(self, head: str) -> tuple[float, float, str]:
+        """Label, importance weight and tag of what is before the first bar."""
         is_attached = bool(head) and head[-1] not in " \t"
         words = head.split()
         tag = ""
         if words and (words[-1].startswith("'") or (is_attached and len(words) > 1)):
             tag = words.pop().removeprefix("'")
         if not words:
-            return MISSING, tag
+            return MISSING, 1.0, tag
         label = number_of("y", words[0], self.rules.write)
-        for word, usual, what in zip(words[1:], (1.0, 0.0), ("importance weight", "initial score"), strict=False):
-            if number_of(what, word, f"write {usual:g}, or leave it out") != usual:
-                raise Refused(what, f"{show(word)} is not supported; write {usual:g}, or leave it out")
+        weight = weight_of(WEIGHT, number_of(WEIGHT, words[1], "write a number from 0 on")) if words[1:] else 1.0
+        if words[2:] and number_of("initial score", words[2], "write 0, or leave it out") != 0.0:
+            raise Refused("initial score", f"{show(words[2])} is not supported; write 0, or leave it out")
         if len(words) > 3:
             raise Refused(None, f"{show(' '.join(words))} is not a label; write label 'TASK | name:value ...")
-        return label, tag
+        return label, weight, tag
 
 
 def _add_features(row: dict[Name, float], prefix: str, words: list[str], scale: float) -> None:

@@ -41,9 +41,8 @@ def cells(quick: bool) -> list[Settings]:
     files = given.files()
     if files is not None:
         kinds = (*EFFORTS, *([FOREST] if peers.is_here(FOREST) else []))
-        most = 300 if quick else MOST
         return [
-            {"stream": str(file), "in_time": True, "kind": kind, "rows": most, "learner": "auto"}
+            {"stream": str(file), "in_time": True, "kind": kind, "rows": 300 if quick else MOST, "learner": "auto"}
             | {"file": given.digest(file)}
             for file in files
             for kind in kinds
