@@ -21,6 +21,20 @@ def test_one_of_something(weft_command, events):
     assert told.splitlines()[0].rstrip() == "60 examples, 1 task, 1 shuffle"
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_long_names_leave_room_for_learners(weft_command, events, monkeypatch, columns):
+    """Names of tasks that begin and end alike are told apart by what is between."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = events.read_text()
+    for name, number in (("ann", 153), ("bob", 201), ("[red]", 78)):
+        text = text.replace(f'"{name}"', f'"customer-with-a-very-long-name-{number}@mail.example.com"')
+    events.write_text(text)
+    told = weft_command("compare", events, *THREE).stdout
+    assert "pa:C=0.1,po" in told
+    assert any(number in told for number in ("e-153@ma…", "e-201@ma…", "e-78@ma…"))
+    assert max(map(len, told.splitlines())) <= columns
+
+
 def test_json(weft_command, events):
     result = weft_command("compare", events, *THREE, "--json")
     data = json.loads(result.stdout)

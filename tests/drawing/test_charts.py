@@ -9,6 +9,7 @@ import pytest
 from weft.drawing.charts import Dots, Picture, Row
 from weft.drawing.curves import apart
 from weft.drawing.svg import draw, figure_of, file_of, panel
+from weft.drawing.words import shortened
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -51,6 +52,15 @@ def test_names_are_escaped_everywhere():
         page = ElementTree.fromstring(figure_of(chart))
         assert not list(page.iter("script"))
         assert "<script>&\ufffd" in "".join(page.itertext())
+
+
+def test_long_names_that_begin_alike_can_be_told_apart():
+    rows = [Row(f"customer-of-the-first-hour-{number}@mail.example.com", [1.0]) for number in (153, 201)]
+    text = draw(Dots("d", [""], rows, "x"))
+    assert "…ur-153@ma…" in text
+    assert "…ur-201@ma…" in text
+    assert shortened(["abc" * 9, "abc" * 10, "abc" * 11], 9) == ["…abc", "…abcabc", "…abcabcab…"[:8] + "…"]
+    assert shortened(["ann", "b" * 30], 9) == ["ann", "bbbbbbbb…"]
 
 
 def test_a_file_has_its_style_and_names_at_the_ends():

@@ -215,6 +215,8 @@ def test_losses_of_a_regressor():
     assert TaskRegressor("mt-ogd").fit(X, score, task=user).model_.parameters["loss"] == "square"
     with pytest.raises(ValueError, match="arow with these parameters predicts no numbers"):
         TaskRegressor("arow").fit(X, score)
+    with pytest.raises(ValueError, match="loss='hinge' of pa predicts no numbers; loss='epsilon-insensitive' does"):
+        TaskRegressor("pa", loss="hinge").fit(X, score)
 
 
 def test_parameters_and_clones():

@@ -83,6 +83,13 @@ def test_one_order_says_so():
     assert "This is one order of the events" in page
 
 
+def test_one_task_has_nobody_to_share_with():
+    page = words(render(made(tasks=1)))
+    assert "There is one task only" in page
+    assert "labelled events of one task, in" in page
+    assert "Sharing" not in page
+
+
 def test_no_learner_alone_gives_no_verdict_but_advice():
     comparison = made()
     comparison.partners.clear()

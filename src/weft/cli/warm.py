@@ -65,6 +65,30 @@ def _use_once(name: str) -> None:
     model.predict_one({"f": 1.0}, "a")
     model.predict([{"f": 1.0}], ["a"])
     weft.Model.from_bytes(model.to_bytes())
+    if labels is not None:
+        _read_once(name)
+
+
+def _read_once(name: str) -> None:
+    """What reading files of records compiles: JSON lines and CSV, with a text, a name and a number, and without."""
+    import tempfile
+    from pathlib import Path
+
+    import weft
+
+    schema = weft.Schema(task="task", label="y", text=["words"])
+    files = {
+        "a.jsonl": """{"task": "a", "words": "one two", "kind": "k", "size": 1.5, "y": 1}\n{"task": "b", "y": -1}\n""",
+        "a.csv": "task,words,kind,size,y\na,one two,k,1.5,1\nb,,,,-1\n",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in files.items():
+            path = Path(folder, file)
+            path.write_text(text)
+            model = weft.Model(name, schema=schema)
+            for stream in weft.read(path, schema):
+                model.learn(stream)
+            model.predict([{"task": "a", "words": "one"}])
 
 
 def _sentence(row: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ import math
 from weft.drawing.axes import Frame, Place, log_ticks, room, scale, ticks
 from weft.drawing.charts import Dots, Row
 from weft.drawing.looks import look
-from weft.drawing.words import columns, cut, written
+from weft.drawing.words import columns, shortened, written
 
 STEP, GAP, HEAD, BELOW = 24, 14, 8, 44
 LONGEST = 18
@@ -22,8 +22,8 @@ def dots(picture: Dots, frame: Frame) -> str:
     values = [value for row in picture.rows for value in _all(row) if _is_drawn(value, picture.log_x)]
     if not values:
         return ""
-    names = [cut(row.name, LONGEST) for row in picture.rows]
-    left = math.ceil(7.4 * max(map(columns, names))) + 14
+    names = shortened([row.name for row in picture.rows], LONGEST)
+    left = math.ceil(7.4 * max(columns(name) + name.count("…") for name in names)) + 14
     low, high = (min(values), max(values)) if picture.log_x else room(min(values), max(values))
     if picture.log_x and low == high:
         low, high = low / 2, high * 2

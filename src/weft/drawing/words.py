@@ -2,10 +2,14 @@
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from html import escape
 
 LONGEST = 24
 """So many columns of a name are drawn; the whole of it is shown when pointed at."""
+
+CONTEXT = 3
+"""So many characters stay of what names have in common."""
 
 
 def written(text: str) -> str:
@@ -54,6 +58,29 @@ def cut(name: str, longest: int = LONGEST) -> str:
             break
         kept += character
     return kept + tail
+
+
+def shortened(names: Sequence[str], longest: int = LONGEST) -> list[str]:
+    """All names, cut; where some would look alike, what all have in common is left out at both ends.
+
+    >>> shortened(["user-number-0153@example.com", "user-number-0201@example.com"], 12)
+    ['…r-0153@ex…', '…r-0201@ex…']
+    >>> shortened(["ann", "customer-of-the-first-hour"], 12)
+    ['ann', 'customer-of…']
+    """
+    found = [cut(name, longest) for name in names]
+    if len({*found}) == len({*names}):
+        return found
+    begin = max(0, _in_common(names) - CONTEXT)
+    rest = [name[begin:] for name in names]
+    end = max(0, _in_common([name[::-1] for name in rest]) - CONTEXT)
+    return [cut(f"{'…' * (begin > 0)}{name[: len(name) - end]}{'…' * (end > 0)}", longest) for name in rest]
+
+
+def _in_common(names: Sequence[str]) -> int:
+    """With how many characters all names begin: the first and the last in order differ soonest."""
+    first, last = min(names), max(names)
+    return next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
 def figure(value: float) -> str:

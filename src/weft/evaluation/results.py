@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from weft.compiled.arrays import Floats, Ints
+from weft.drawing.words import shortened
 from weft.evaluation import tables
 from weft.inspection.relations import Relations
 from weft.learner import Target
@@ -15,6 +16,8 @@ from weft.text.printable import printable
 
 _NAMES = {"macro_error": "macro", "f1": "F1", "rmse": "RMSE", "auc": "AUC"}
 _SPARE = ("loss", "macro_error", "rmse", "f1")  # in a narrow terminal, the first to go first
+_SPARE_AT_LAST = ["wins", "µs/event", "worst task"]  # where names of learners would have no room
+_LONGEST_TASK = 16
 _HIGH_IS_GOOD = ("f1", "auc")
 
 
@@ -169,19 +172,24 @@ class Comparison:
             "worst_error": min(row["worst_error"] for row in rows),
             "wins": max(row["wins"] for row in rows),
         }
-        lines = []
+        lines, short = [], self._short_names()
         for row in rows:
             line = [(row["learner"], row["learner"] == self.best)]
             for metric in metrics:
                 se = row["error_se"] if metric == "error" else math.nan  # the others' are in rows()
                 line.append((tables.figure(row[metric], se), row[metric] == best.get(metric)))
-            worst = f"{printable(show_name(row['worst_task']))} {tables.figure(row['worst_error'])}"
+            worst = f"{short.get(row['worst_task'], '')} {tables.figure(row['worst_error'])}"
             line += [
                 (worst, row["worst_error"] == best["worst_error"]),
                 (str(row["wins"]), row["wins"] == best["wins"]),
             ]
             lines.append([*line, (f"{1e6 * row['seconds_per_event']:,.1f}", False)])
         return head, lines
+
+    def _short_names(self) -> dict[Any, str]:
+        """Names of tasks for a column of a table."""
+        names = [printable(show_name(task)) for task in self.tasks]
+        return dict(zip(self.tasks, shortened(names, _LONGEST_TASK), strict=True))
 
     @property
     def _title(self) -> str:
@@ -205,7 +213,7 @@ class Comparison:
 
     def __rich__(self) -> Any:
         spare = [_NAMES.get(metric, metric) for metric in _SPARE]
-        return tables.Fitting(self._title, *self._cells(), self._foot, spare)
+        return tables.Fitting(self._title, *self._cells(), self._foot, spare, _SPARE_AT_LAST)
 
     def _repr_html_(self) -> str:
         return tables.as_html(self._title, *self._cells(), self._foot)

@@ -9,12 +9,9 @@ from weft.text.printable import printable
 
 LONGEST_NAME = 18
 """So long a name is not folded for the sake of columns that can be spared."""
-SHORTEST_NAME = 12
-"""Characters of a name on the narrowest screen."""
-FOLDED = "worst task"
-"""A column of names as well, with a figure behind each."""
-LAST = "wins"
-"""What goes at last, where a screen is so narrow that names would be shorter than that."""
+
+LEAST_NAME = 12
+"""So much room a name has at least, if that is not more than it needs; more columns go then."""
 
 Line = list[tuple[str, bool]]
 """Cells: what they say, and whether that is the best of the column."""
@@ -45,42 +42,46 @@ def as_text(title: str, head: list[str], lines: list[Line], foot: list[str]) -> 
 class Fitting:
     """A table for a terminal, the best figures in bold; a long name is folded, a figure never.
 
-    Where it is too wide, the columns `spare` go, one after the other, and a sentence says so.
+    Where it is too wide, the columns `spare` go, one after the other, and a sentence says so; then those of `at_last`,
+    as long as folded names have not even a little room.
     """
 
-    def __init__(self, title: str, head: list[str], lines: list[Line], foot: list[str], spare: list[str]) -> None:
-        self.title, self.head, self.lines, self.foot, self.spare = title, head, lines, foot, spare
+    def __init__(
+        self, title: str, head: list[str], lines: list[Line], foot: list[str], spare: list[str], at_last: list[str]
+    ) -> None:
+        self.title, self.head, self.lines, self.foot, self.spare, self.at_last = (
+            title,
+            head,
+            lines,
+            foot,
+            spare,
+            at_last,
+        )
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.padding import Padding
         from rich.text import Text
 
         dropped: list[str] = []
-        most = options.max_width
-        for name in self.spare:
-            if self._width(dropped, LONGEST_NAME) <= most:
-                break
-            dropped += [name] * (name in self.head)
-        if self._width(dropped, SHORTEST_NAME) > most:
-            dropped += [LAST] * (LAST in self.head)
-        whole = max(len(text) for line in self.lines for text, _ in line)
-        fitting = [longest for longest in range(SHORTEST_NAME, whole + 1) if self._width(dropped, longest) <= most]
-        yield self._table(dropped, max(fitting, default=SHORTEST_NAME))
+        for names, room in ((self.spare, LONGEST_NAME), (self.at_last, LEAST_NAME)):
+            for name in names:
+                if self._width(dropped, room) <= options.max_width:
+                    break
+                dropped += [name] * (name in self.head)
+        yield self._table(dropped)
         if dropped:
             yield Text(f"Columns that did not fit: {', '.join(dropped)}")
         for sentence in self.foot:  # an indented sentence stays so in every line
             indent = len(sentence) - len(sentence.lstrip())
             yield Padding(Text(printable(sentence.lstrip())), (0, 0, 0, indent), expand=False)
 
-    def _width(self, dropped: list[str], longest: int) -> int:
-        """With two columns between figures and one at either edge; names are so long at most."""
+    def _width(self, dropped: list[str], room: int) -> int:
+        """With two columns between figures and one at either edge; a very long name may be folded."""
         table = [self.head, *([text for text, _ in line] for line in self.lines)]
-        wide = {column[0]: max(map(len, column)) for column in zip(*table, strict=True) if column[0] not in dropped}
-        for name, most in ((self.head[0], longest), (FOLDED, longest)):
-            wide[name] = min(wide.get(name, 0), most)
-        return sum(wide.values()) + 2 * len(wide)
+        wide = [max(map(len, column)) for column in zip(*table, strict=True) if column[0] not in dropped]
+        return min(wide[0], room) + sum(wide[1:]) + 2 * len(wide)
 
-    def _table(self, dropped: list[str], longest: int) -> Any:
+    def _table(self, dropped: list[str]) -> Any:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
@@ -89,9 +90,11 @@ class Fitting:
         kept = [at for at, name in enumerate(self.head) if name not in dropped]
         for at in kept:
             if at == 0:
-                table.add_column(self.head[0], overflow="fold", max_width=longest)
-            elif self.head[at] == FOLDED:
-                table.add_column(FOLDED, justify="right", overflow="fold", max_width=longest)
+                table.add_column(
+                    self.head[0],
+                    overflow="fold",
+                    min_width=min(LEAST_NAME, max(len(line[0][0]) for line in self.lines)),
+                )
             else:
                 table.add_column(self.head[at], justify="right", no_wrap=True)
         for line in self.lines:

@@ -234,8 +234,11 @@ def for_numbers(learner: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
     >>> for_numbers("auto", {"effort": "fast"})
     {'loss': 'square', 'effort': 'fast'}
     """
-    found = {**(loss_for(learner, "real") if isinstance(learner, str) else {}), **parameters}
+    own = loss_for(learner, "real") if isinstance(learner, str) else {}
+    found = {**own, **parameters}
     built = as_learner(learner, found)
+    if built.target != "real" and own:
+        raise ValueError(f"loss={found['loss']!r} of {built.name} predicts no numbers; loss={own['loss']!r} does")
     if built.target != "real":
         raise ValueError(f"{built.name} with these parameters predicts no numbers; auto and mt-ogd do")
     return found

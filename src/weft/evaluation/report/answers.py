@@ -22,11 +22,15 @@ def size(figures: Figures) -> str:
     found = figures.found
     orders = f"{found.shuffles} random orders" if found.shuffles else "the order of the file, once"
     orders = orders if found.shuffles != 1 else "one random order"
-    return f"{int(found.events.sum()):,} labelled events of {len(found.tasks):,} tasks, in {orders}."
+    tasks = f"{len(found.tasks):,} tasks" if len(found.tasks) > 1 else "one task"
+    return f"{int(found.events.sum()):,} labelled events of {tasks}, in {orders}."
 
 
 def sharing(figures: Figures) -> dict[str, str]:
     """Does sharing help? A sentence with the figure, and what it was measured with."""
+    if len(figures.found.tasks) == 1:
+        told = "There is one task only, and nobody to share with. Name the field that tells users, devices or the like"
+        return {"headline": f"{told}.", "how": "On the command line that is --task; the learners are compared below."}
     if figures.together is None or figures.alone is None:
         name = figures.found.best
         told = (
