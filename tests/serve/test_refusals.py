@@ -107,8 +107,9 @@ def test_fields_of_records_are_those_of_the_schema(tmp_path, record, field, valu
 LEARNED = [{"task": "mine", "x": {"secret": 1.0}, "y": 1}]
 
 
-def test_names_that_others_have_sent_are_not_told(tmp_path):
-    found = error_of(tmp_path / "s", "/v1/predict", '{"task": "mine", "x": [1.0]}', first=LEARNED)
+@pytest.mark.parametrize("path", ["/v1/predict", "/v1/explain"])
+def test_names_that_others_have_sent_are_not_told(tmp_path, path):
+    found = error_of(tmp_path / "s", path, '{"task": "mine", "x": [1.0]}', first=LEARNED)
     assert (found["field"], found["code"]) == ("x", "other_form")
     assert "secret" not in json.dumps(found)
 
