@@ -420,7 +420,9 @@ class Model(SingleEvents, Forgetting, Policies, Shown, Learned, Saved):
             return self._explain(stream_of(event._replace(label=None), self._schema), per_feature)
         if task is None:
             raise ValueError("task is missing; name the task that the event belongs to")
-        return self._explain(Stream(as_table(x), None, [task]), per_feature)
+        stream = Stream(as_table(x), None, [task])
+        refusals.refuse_positions(self.vocabulary.features, self._width, stream)
+        return self._explain(stream, per_feature)
 
     @reads
     def _explain(self, stream: Stream, per_feature: bool) -> Explanation:

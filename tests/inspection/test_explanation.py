@@ -182,6 +182,19 @@ def test_a_bad_row_is_refused():
         model.explain({"x": float("nan")}, "ann")
 
 
+@pytest.mark.parametrize("row", [[1.0], [1.0, 2.0, 3.0], np.array([1.0])], ids=str)
+@pytest.mark.parametrize("learned", [{"a": 1.0, "b": 2.0}, [1.0, 2.0]], ids=str)
+def test_rows_without_names_are_refused_as_for_a_prediction(row, learned):
+    model = weft.Model("mt-ogd")
+    model.learn_one(learned, 1, "t")
+    told = []
+    for call in (model.predict_one, model.explain):
+        with pytest.raises(ValueError, match="but the model has learned") as caught:
+            call(row, "t")
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+
+
 def test_words():
     found = Explanation(
         "ann",

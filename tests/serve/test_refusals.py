@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import random
 
 import pytest
 
 from serve import engines
 from serve.asgi import answer
 from weft.serve.app import App
+from weft.serve.decoding import line_to_request
+from weft.serve.http import problem_answer
 from weft.serve.limits import Limits
+from weft.serve.problems import Problem
 from weft.serve.tokens import Tokens
 
 GOOD = {"task": "ann", "x": {"free": 1.0}, "y": 1}
@@ -66,6 +70,7 @@ BAD = [
     ("/v1/learn", '{"task": "%s", "x": {}, "y": 1}' % ("n" * 2000), "task", "nnn", "shorter"),
     ("/v1/learn", '{"task": "a", "x": {"%s": 1}, "y": 1}' % ("n" * 2000), "x", "nnn", "shorter"),
     ("/v1/learn", '{"task": 12345678901234567890123, "x": {}, "y": 1}', "task", "64 bits", "use a string"),
+    ("/v1/learn", r'{"task": "a", "x": {"\ud800": NaN}, "y": 1}', "x.\\ud800", "NaN", "write a number"),
     ("/v1/learn", "[]", None, "a list", "write"),
     ("/v1/learn", '"text"', None, '"text"', "write"),
     ("/v1/feedback", '{"y": 1}', "id", "missing", 'send "id"'),
@@ -107,8 +112,9 @@ def test_fields_of_records_are_those_of_the_schema(tmp_path, record, field, valu
 LEARNED = [{"task": "mine", "x": {"secret": 1.0}, "y": 1}]
 
 
-def test_names_that_others_have_sent_are_not_told(tmp_path):
-    found = error_of(tmp_path / "s", "/v1/predict", '{"task": "mine", "x": [1.0]}', first=LEARNED)
+@pytest.mark.parametrize("path", ["/v1/predict", "/v1/explain"])
+def test_names_that_others_have_sent_are_not_told(tmp_path, path):
+    found = error_of(tmp_path / "s", path, '{"task": "mine", "x": [1.0]}', first=LEARNED)
     assert (found["field"], found["code"]) == ("x", "other_form")
     assert "secret" not in json.dumps(found)
 
@@ -117,3 +123,32 @@ def test_a_value_that_the_model_refuses_is_one_of_x(tmp_path):
     found = error_of(tmp_path / "s", "/v1/predict", '{"task": "mine", "x": {"secret": 1e160}}', first=LEARNED)
     assert (found["field"], "1e+160" in found["message"]) == ("x", True)
     assert "values lie within" in found["remedy"]
+
+
+def test_whatever_is_wrong_can_be_answered():
+    """Parts of messages, put together anyhow: refused with a sentence that can be sent, or taken."""
+    chance, taken, refused = random.Random(5), 0, []
+    names = ['"task"', '"x"', '"y"', '"id"', '"weight"', '"record"', '"correct"', '"\\ud800"', '"z"', "7", '""']
+    values = ["1", '"a"', "{}", "[]", "NaN", "-Infinity", "1e999", "null", "true", "[1, 2]", '{"a": 1}', "[NaN]", "{"]
+    values += [
+        '{"a": "b"}',
+        '{"\\udfff": NaN}',
+        '{"a": {"b": [1]}}',
+        "9" * 400,
+        "[" * 2000,
+        '"\\ud800"',
+        "\ufeff",
+        "-0",
+    ]
+    for _ in range(20_000):
+        pairs = (f"{chance.choice(names)}: {chance.choice(values)}" for _ in range(chance.randrange(5)))
+        body = ("{" + ", ".join(pairs) + "}" * chance.choice([1, 1, 1, 0, 2])).encode()
+        try:
+            line_to_request(Limits(), None, body)
+            taken += 1
+        except Problem as problem:
+            refused.append(problem)
+    assert taken > 0
+    assert {problem.status for problem in refused} <= {413, 422}
+    assert all(problem.message and problem.remedy for problem in refused)
+    assert max(len(problem_answer(problem).body) for problem in refused) < 2000

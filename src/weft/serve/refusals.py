@@ -87,7 +87,7 @@ def _place(found: Any, path: str) -> tuple[str | None, Any]:
     if isinstance(value, dict):
         for key, entry in value.items():
             if not (isinstance(entry, Written) and math.isfinite(float(entry))):
-                return f"{name}.{key[:_LONGEST]}", entry
+                return _entry(name, key), entry
     return name, value
 
 
@@ -95,13 +95,23 @@ def _numbers(found: Any) -> list[tuple[str, Written]]:
     """Numbers of a message by their fields, also those of its row and its record."""
     numbers: list[tuple[str, Written]] = []
     for name, value in found.items() if isinstance(found, dict) else ():
-        entries: list[tuple[str, Any]] = [(name, value)]
+        entries: list[tuple[str, Any]] = [(_plain(name), value)]
         if isinstance(value, dict):
-            entries = [(f"{name}.{key[:_LONGEST]}", entry) for key, entry in value.items()]
+            entries = [(_entry(name, key), entry) for key, entry in value.items()]
         elif isinstance(value, list):
-            entries = [(f"{name}[{at}]", entry) for at, entry in enumerate(value)]
+            entries = [(f"{_plain(name)}[{at}]", entry) for at, entry in enumerate(value)]
         numbers += [(place, entry) for place, entry in entries if isinstance(entry, Written)]
     return numbers
+
+
+def _entry(name: str, key: str) -> str:
+    """An entry of a row or a record as a field."""
+    return f"{_plain(name)}.{_plain(key)}"
+
+
+def _plain(name: str) -> str:
+    """A name that can be written as UTF-8, not longer than a line: Python's JSON takes halves of characters."""
+    return name[:_LONGEST].encode("utf-8", "backslashreplace").decode()
 
 
 def _shown(value: Any) -> str:
