@@ -43,7 +43,8 @@ def test_settings_are_plain_and_quick_ones_are_fewer(name):
 
 
 def test_the_second_default_is_a_group():
-    assert shelf.named("default-2") == [f"default-2-{name}" for name in ("efforts", "held-out", "peers", "table")]
+    names = ("efforts", "held-out", "hostile", "peers", "table")
+    assert shelf.named("default-2") == [f"default-2-{name}" for name in names]
     assert shelf.named("today") == ["today"]
     assert shelf.named("all") == shelf.names()
 

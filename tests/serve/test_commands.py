@@ -124,13 +124,10 @@ def test_a_client_without_a_service_says_so():
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_the_five_minutes_of_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = BLOCK.findall(PAGE.read_text())
+    minutes, _ = PAGE.read_text().split("### From a clone")
+    blocks = BLOCK.findall(minutes)
     with served(tmp_path / "spam") as service:
-        answers = []
-        for line in (line for kind, text in blocks if kind == "sh" for line in text.splitlines()):
-            if line.startswith("curl"):
-                words = line.replace("localhost:8765", f"127.0.0.1:{service.port}")
-                answers.append(json.loads(subprocess.run(["sh", "-c", words], capture_output=True, check=True).stdout))
+        answers = answers_to(blocks, service)
         assert len(answers) == 6
         assert not any("error" in answer for answer in answers), answers
         assert json.dumps(answers[0], separators=(",", ":")) in PAGE.read_text()
@@ -141,6 +138,32 @@ def test_the_five_minutes_of_the_page(tmp_path, monkeypatch):
         assert space["kept"]["id"]
         assert Path("spam.weft").exists()
         space["client"].close()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_walk_from_a_clone(tmp_path):
+    _, walk = PAGE.read_text().split("### From a clone")
+    blocks = BLOCK.findall(walk)
+    assert "weft learn examples/mail.csv --model mail.weft" in blocks[0][1]
+    (tmp_path / "mail.csv").write_bytes((PAGE.parents[1] / "examples" / "mail.csv").read_bytes())
+    model = weft.Model(schema=weft.Schema(task="user", label="label", text=["subject"]))
+    for stream in weft.read(tmp_path / "mail.csv", model.schema):
+        model.learn(stream)
+    model.save(tmp_path / "mail.weft")
+    with served(tmp_path / "mail", "--from-model", tmp_path / "mail.weft") as service:
+        [answer] = answers_to(blocks, service)
+        assert answer["label"] == "ham"
+        assert answer["score"] == model.predict_one({"user": "eve", "subject": "free prize"})
+
+
+def answers_to(blocks, service):
+    """What the service answers to the page's calls of curl."""
+    answers = []
+    for line in (line for kind, text in blocks if kind == "sh" for line in text.splitlines()):
+        if line.startswith("curl"):
+            words = line.replace("localhost:8765", f"127.0.0.1:{service.port}")
+            answers.append(json.loads(subprocess.run(["sh", "-c", words], capture_output=True, check=True).stdout))
+    return answers
 
 
 def test_the_page_names_every_limit_and_route():
