@@ -305,3 +305,12 @@ def _coded(found: Any) -> Labels:
         plain = plain_label(label)
         values[place] = names.setdefault((type(plain), plain), len(names))
     return Labels(values, tuple(name for _, name in names))
+
+
+def probability(score: float) -> float:
+    """Of the positive class, where a score is log-odds.
+
+    >>> probability(0.0), probability(-1000.0)
+    (0.5, 0.0)
+    """
+    return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0

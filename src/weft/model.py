@@ -3,7 +3,6 @@
 Any thread may call any method at any time: `weft.threads.guard` says how, and what `reads` and `changes` mean.
 """
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from weft.inspection import views
 from weft.inspection.explanation import Explanation, explain
 from weft.inspection.learned import Learned
 from weft.kinds.frames import as_column
-from weft.labels import UNKNOWN, Classes, Label, named_classes
+from weft.labels import UNKNOWN, Classes, Label, named_classes, probability
 from weft.learner import Learner, Target, Traits
 from weft.learners.catalogue import as_learner, built_in, is_known, register
 from weft.methods import refusals
@@ -406,8 +405,7 @@ class Model(SingleEvents, Forgetting, Policies, Shown, Learned, Saved):
     def predict_proba_one(self, x: Any, task: Name | None = None) -> float:
         """The probability of the positive class for one event, without learning. `x` as in `learn_one`."""
         refusals.expect_log_odds(self.learner)
-        score = self.predict_one(x, task)
-        return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
+        return probability(self.predict_one(x, task))
 
     def explain(self, x: Any, task: Name | None = None, *, per_feature: bool = False) -> Explanation:
         """The score of one event in its parts: what the task taught itself, what all share, and who taught it the rest.

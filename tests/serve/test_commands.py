@@ -153,7 +153,9 @@ def test_the_walk_from_a_clone(tmp_path):
     with served(tmp_path / "mail", "--from-model", tmp_path / "mail.weft") as service:
         [answer] = answers_to(blocks, service)
         assert answer["label"] == "ham"
-        assert answer["score"] == model.predict_one({"user": "eve", "subject": "free prize"})
+        record = {"user": "eve", "subject": "free prize"}
+        assert answer["score"] == model.predict_one(record)
+        assert answer["probability"] == model.predict_proba_one(record)
 
 
 def answers_to(blocks, service):

@@ -7,7 +7,7 @@ it refuses again in replay: nothing is learned from it either way.
 import math
 from typing import Any, NamedTuple
 
-from weft.labels import Classes, one_label, plain_label
+from weft.labels import Classes, one_label, plain_label, probability
 from weft.methods.forgetting import refuse_to_forget
 from weft.methods.refusals import expect_room, has_log_odds, refuse_new_tasks
 from weft.model import Model
@@ -57,9 +57,7 @@ def issued(model: Model, score: float) -> Issued:
 
 def probability_of(model: Model, score: float) -> float | None:
     """The probability of the positive label, where scores are log-odds."""
-    if not has_log_odds(model.learner):
-        return None
-    return 1.0 / (1.0 + math.exp(-score)) if score >= 0.0 else math.exp(score) / (1.0 + math.exp(score))
+    return probability(score) if has_log_odds(model.learner) else None
 
 
 def label_of(model: Model, score: float) -> Label | None:
