@@ -17,11 +17,16 @@ LEFT_OUT = frozenset(
         "laws",
         "mutants",
         "oracles",
+        "serve/test_clients.py",
         "serve/test_commands.py",
         "serve/test_compacting.py",
         "serve/test_dashboard.py",
+        "serve/test_local.py",
         "serve/test_route.py",
+        "serve/test_routes.py",
         "serve/test_sources.py",
+        "serve/test_stopping.py",
+        "serve/test_uploads.py",
         "streams/test_limits.py",
         "test_bad_input.py",
         "test_compilation.py",
@@ -34,11 +39,13 @@ LEFT_OUT = frozenset(
 )
 """What `--quick` leaves out: documents and experiments, theorems and properties over many random streams, tests of the
 oracles themselves, kills and faults, second interpreters, what compiles kernels anew; brokers, browsers, Ray, commands
-in processes of their own, other libraries, forged files, several threads."""
+and services in processes of their own, other libraries, forged files, several threads."""
 
 LONG = frozenset(
     (
+        "test_a_run_that_was_interrupted_goes_on_as_if_nothing_had_been",
         "test_a_stream_against_the_oracle",
+        "test_a_worker_that_is_lost_is_replaced",
         "test_every_flipped_bit_of_a_file_is_noticed",
         "test_every_step_on_repeated_rows",
         "test_explicit_steps",
@@ -47,16 +54,20 @@ LONG = frozenset(
         "test_implicit_is_optimal",
         "test_memory_ends_in_single_events",
         "test_plain_mode",
+        "test_processes_that_compile_at_once_share_a_folder",
         "test_projections_that_are_hard_to_compute",
         "test_random_cuts",
         "test_scores_and_active_sets_are_those_of_the_oracle",
+        "test_stale_blocks_leave_shares_of_stacks_that_are_probabilities",
         "test_the_minimum_from_any_start",
         "test_the_norms_of_dual_vectors",
         "test_the_parts_add_up_to_the_score",
         "test_the_update_is_the_argmin",
+        "test_where_a_record_ends_is_found_in_linear_time",
     )
 )
-"""Single tests of the same kind: forged files, every allocation that can fail, optima of many random problems."""
+"""Single tests of the same kind: long and forged files, every allocation that can fail, optima of many random problems,
+shards that are lost or late."""
 
 
 def pytest_addoption(parser):

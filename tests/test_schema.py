@@ -67,7 +67,9 @@ def test_options_and_difference():
     assert words[words.index("--positive") + 1] == "true"
     assert FULL.difference(FULL) == ""
     assert Schema(positive=1).difference(Schema(positive=True)) == "positive is 1, not True"
-    assert Schema(task="a").difference(Schema(label="b")) == "task is a, not not given; label is not given, not b"
+    assert (
+        Schema(task="a").difference(Schema(label="b")) == "task is a, where none was given; label is not given, not b"
+    )
 
 
 def test_a_schema_or_keywords():

@@ -183,7 +183,7 @@ class Schema:
         'text is a, not a, b'
         """
         return "; ".join(
-            f"{field.name} is {_shown(getattr(self, field.name))}, not {_shown(getattr(other, field.name))}"
+            f"{field.name} is {_shown(getattr(self, field.name))}, {_instead(getattr(other, field.name))}"
             for field in fields(self)
             if not _is_same(getattr(self, field.name), getattr(other, field.name))
         )
@@ -246,8 +246,16 @@ def _is_same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
+def _instead(value: Any) -> str:
+    return "where none was given" if _is_none(value) else f"not {_shown(value)}"
+
+
+def _is_none(value: Any) -> bool:
+    return value is None or value == () or value == []
+
+
 def _shown(value: Any) -> str:
-    if value is None or value == () or value == []:
+    if _is_none(value):
         return "not given"
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 

@@ -76,7 +76,7 @@ def test_csv_with_an_id_a_date_a_country_and_a_text(weft_command, tmp_path):
         task="user", label="label", text=["text"], ignore=["date", "id"]
     )
     result = weft_command("learn", "mail.csv", "--model", "other.weft", "--category", "id", code=2)
-    assert "another schema: category is id, not not given" in result.stderr or "one role" in result.stderr
+    assert "another schema: category is id, where none was given" in result.stderr or "one role" in result.stderr
 
 
 def test_a_date_is_refused(weft_command, tmp_path):

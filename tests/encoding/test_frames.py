@@ -158,7 +158,7 @@ def test_a_model_takes_over_the_schema_of_its_first_stream():
     model = weft.Model()
     model.learn(weft.Stream.from_records(records, task="u", label="y"))
     assert model.schema == Schema(task="u", label="y")
-    with pytest.raises(ValueError, match="another schema than that of the model: weight is w, not not given"):
+    with pytest.raises(ValueError, match="another schema than that of the model: weight is w, where none was given"):
         model.learn(weft.Stream.from_records([{**r, "w": 1} for r in records], task="u", label="y", weight="w"))
 
 

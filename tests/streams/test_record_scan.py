@@ -212,7 +212,7 @@ def packed(mail, tmp_path):
 
 
 def test_packed_records_keep_their_schema(packed):
-    with pytest.raises(InputError, match="the packed records have another schema: text is body, not not given"):
+    with pytest.raises(InputError, match="the packed records have another schema: text is body, where none was given"):
         list(weft.read(packed, task="user", label="label"))
     assert next(weft.read(packed)).schema == PACKED
     assert next(weft.read(packed)).ids == list(range(20))

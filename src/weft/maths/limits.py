@@ -1,7 +1,7 @@
 """How far one step may go, which keeps the rows of one task from making the models of others infinite.
 
 Features reach from 1e-150 to 1e150 and labels to 1e100, so that a step may be as long as a number can be; models of
-that size have products that are no numbers, and what tasks share would hand them to everybody. A step that is longer
+that size have products that are not numbers, and what tasks share would hand them to everybody. A step that is longer
 than LONGEST is therefore cut to that length. Scores stay below the number of steps and features times 1e250.
 """
 

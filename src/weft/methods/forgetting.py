@@ -36,7 +36,10 @@ class Forgotten:
     remains: tuple[str, ...]
 
     def __str__(self) -> str:
-        held = f"{self.events} events, {self.weights} own weights, {self.rows} kept rows"
+        held = ", ".join(
+            f"{count} {noun}" + ("" if count == 1 else "s")
+            for count, noun in ((self.events, "event"), (self.weights, "own weight"), (self.rows, "kept row"))
+        )
         return "\n".join([f"Forgot {show_name(self.task)}: {held}.", *self.remains])
 
 
@@ -70,7 +73,7 @@ class Forgetting:
         >>> model = weft.Model("pa")
         >>> _ = model.learn_one({"free": 1.0}, +1, task="ann"), model.learn_one({"free": 1.0}, +1, task="bob")
         >>> print(model.forget("ann"))
-        Forgot ann: 1 events, 1 own weights, 0 kept rows.
+        Forgot ann: 1 event, 1 own weight, 0 kept rows.
         >>> model.tasks
         ['bob']
         """
