@@ -66,7 +66,7 @@ def test_a_token_before_the_folder_is_served_for_the_first_time(weft_command, tm
     weft_command("token", "add", "empty", "--scope", "admin")
     other = tmp_path / "other"
     other.mkdir()
-    (other / "letter.txt").write_text("dear")
+    (other / "notes.txt").write_text("kept")
     told = weft_command("token", "add", "other", "--scope", "admin", code=2).stderr
-    assert "is not the folder of a service: it holds other files, such as letter.txt" in told
-    assert [path.name for path in other.iterdir()] == ["letter.txt"]
+    assert "is not the folder of a service: it holds other files, such as notes.txt" in told
+    assert [path.name for path in other.iterdir()] == ["notes.txt"]
